@@ -1,0 +1,48 @@
+# The project's own vocabulary for targets: one line a library, one line a test.
+
+add_library(onefold_warnings INTERFACE)
+target_compile_features(onefold_warnings INTERFACE cxx_std_20)
+target_compile_options(onefold_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -fno-omit-frame-pointer)
+
+option(ONEFOLD_WERROR "Warnings are errors" OFF)
+if(ONEFOLD_WERROR)
+  target_compile_options(onefold_warnings INTERFACE -Werror)
+endif()
+
+set(ONEFOLD_SANITIZE "" CACHE STRING "Sanitizers, for example address,undefined or thread")
+if(ONEFOLD_SANITIZE)
+  add_compile_options(-fsanitize=${ONEFOLD_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${ONEFOLD_SANITIZE})
+endif()
+
+option(ONEFOLD_COVERAGE "Count covered lines" OFF)
+if(ONEFOLD_COVERAGE)
+  add_compile_options(--coverage)
+  add_link_options(--coverage)
+endif()
+
+# onefold_library(NAME SOURCES a.cpp ... DEPENDS public ... PRIVATE private ...)
+function(onefold_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;PRIVATE")
+  add_library(onefold_${name} STATIC ${arg_SOURCES})
+  add_library(onefold::${name} ALIAS onefold_${name})
+  target_include_directories(onefold_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(onefold_${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE}
+                        $<BUILD_INTERFACE:onefold_warnings>)
+endfunction()
+
+# onefold_test(NAME SOURCES a_test.cpp ... DEPENDS libraries ... LABEL fast|slow|soak)
+# A test is "fast" unless it says otherwise.
+function(onefold_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES;DEPENDS")
+  if(NOT ONEFOLD_TESTS)
+    return()
+  endif()
+  if(NOT arg_LABEL)
+    set(arg_LABEL fast)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} onefold_warnings GTest::gtest_main rapidcheck)
+  gtest_discover_tests(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600 DISCOVERY_TIMEOUT 60)
+endfunction()

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+
+#include "onefold/event.h"
+#include "onefold/formats/json.h"
+
+namespace onefold {
+
+/// The first 16 bytes of the SHA-256 of `bytes`.
+std::array<std::uint8_t, 16> sha256_128(std::string_view bytes);
+
+/// Tells whether two events with one identity say the same (semantics 1.4). Used by one thread.
+///
+/// JSON data is fingerprinted canonically: members sorted by name, white space gone, strings by
+/// their content, number tokens and the order of arrays kept. So 1.0 and 1 differ, and a re-encoded
+/// event does not. Other content types by their bytes. Absent, empty and `null` data are three
+/// things.
+class Fingerprinter {
+ public:
+  Fingerprinter();
+  ~Fingerprinter();
+  Fingerprint of(const Event& event);
+  /// The same, for data that is parsed already.
+  Fingerprint of(const JsonValue& data);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Whether `content_type` says JSON: empty, application/json, text/json, or any +json, in any case
+/// and with parameters.
+bool is_json(std::string_view content_type) noexcept;
+
+}  // namespace onefold

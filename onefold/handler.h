@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "onefold/event.h"
+#include "onefold/store.h"
+
+namespace onefold {
+
+/// What a handler decided. A value, not an exception: a refusal is an ordinary answer.
+struct Answer {
+  enum class Kind { done, retry, reject };
+  Kind kind = Kind::done;
+  std::string note;  ///< done: the result kept as evidence; otherwise the reason.
+
+  static Answer done(std::string result = {}) { return {Kind::done, std::move(result)}; }
+  /// Try again soon; after the consumer's last attempt the event is dead.
+  static Answer retry(std::string reason) { return {Kind::retry, std::move(reason)}; }
+  /// This event will never do: it is dead now, and a person is told why.
+  static Answer reject(std::string reason) { return {Kind::reject, std::move(reason)}; }
+};
+
+/// What a handler may touch while its transaction is open.
+class Context {
+ public:
+  explicit Context(Transaction& transaction) : transaction_{transaction} {}
+
+  /// SQL in the transaction that also holds the claim. Never BEGIN, COMMIT or ROLLBACK.
+  Statements& sql() {
+    touched_ = true;
+    return transaction_.statements();
+  }
+  /// For the raw handle of the database: `sqlite::connection(context.transaction())`.
+  Transaction& transaction() {
+    touched_ = true;
+    return transaction_;
+  }
+  /// The handler has asked for the database: its refusal must be rolled back.
+  bool touched() const noexcept { return touched_; }
+
+ private:
+  Transaction& transaction_;
+  bool touched_ = false;
+};
+
+/// Applies one event. It may run any number of times; only what commits counts (P1).
+///
+/// An exception counts as `retry` with its text; an `Error` of kind `permanent` counts as `reject`.
+/// Runs on the worker's thread. Effects outside the given transaction are not covered by any
+/// promise.
+using Handler = std::function<Answer(const Event&, Context&)>;
+
+}  // namespace onefold

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "onefold/clock.h"
+#include "onefold/consumer.h"
+#include "onefold/housekeeping.h"
+#include "onefold/notice.h"
+#include "onefold/source.h"
+#include "onefold/store.h"
+
+namespace onefold {
+
+/// What became of all deliveries since the start: `received` is the sum of the outcomes.
+struct Totals {
+  std::array<std::int64_t, outcome_count> by_outcome{};
+
+  std::int64_t operator[](Outcome outcome) const {
+    return by_outcome.at(static_cast<std::size_t>(outcome));
+  }
+  std::int64_t received() const noexcept;
+};
+
+/// Runs consumers on a store: subscribes them to their sources and applies every event once.
+///
+/// One thread. All workers share one session and are stepped in turn, a whole batch each, as SQLite
+/// with its single writer wants it.
+class Runner {
+ public:
+  struct Options {
+    bool migrate = true;  ///< Bring the schema up to date first; otherwise refuse another one.
+    std::optional<RuleChange> rule_change = {};  ///< Accept changed key rules (semantics 1.5).
+    Notify notify = {};
+    /// Called after every batch, for progress displays.
+    std::function<void(const Totals&)> progress = {};
+    Clock* clock = nullptr;  ///< The machine's, unless given.
+  };
+
+  explicit Runner(Store& store);
+  Runner(Store& store, Options options);
+  ~Runner();
+  Runner(Runner&&) = delete;
+
+  /// Subscribes a consumer to a source. A consumer may be added with several sources: all calls
+  /// must come before the first `run`.
+  void add(const Consumer& consumer, SourceFactory source);
+
+  /// Applies everything that is there, then returns. Throws `Error` if a consumer has to stop
+  /// (`contract_violation`, `bad_configuration`); what was committed stays committed.
+  Totals run_until_idle();
+  /// Goes on until `stop` has been called. Then the batch in hand is finished.
+  Totals run();
+  /// Ends `run` and `run_until_idle` after the batch in hand. Safe in a signal handler and from any
+  /// thread.
+  void stop() noexcept;
+  const Totals& totals() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace onefold

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onefold/event.h"
+#include "onefold/statements.h"
+
+/// The hot path's view of a database. The cold one (schema, lists) is in housekeeping.h.
+///
+/// Every method throws `Error`. Its kind says what to do: `contention` and `unavailable` end the
+/// whole unit and blame no event; `permanent` is the statement's own fault.
+namespace onefold {
+
+/// The small integer that stands for a consumer's name, see `Housekeeping::adopt`.
+using ConsumerId = std::int32_t;
+
+/// How keys are claimed (semantics 3.1). The inbox's unique key is the judge in both.
+enum class ClaimMode {
+  claim_first,  ///< Insert, then run the handlers: the loser of a race waits before its handlers
+                ///< run.
+  optimistic,   ///< Look up, run the handlers, insert last: for partitions with one owner.
+};
+
+/// The proof that an event was handled, and how. Views live until the call returns.
+struct Evidence {
+  Key key;
+  Outcome outcome = Outcome::applied;
+  bool waiting = false;  ///< True while a `deferred` row holds the event; false is final.
+  std::string_view event_source;
+  std::string_view event_id;
+  std::string_view event_type;
+  std::optional<Timestamp> event_time;
+  std::string_view entity;
+  std::string_view
+      handled_by;  ///< "credit@1 notify@3": the handlers that ran, with their versions.
+  Fingerprint fingerprint{};
+  std::string_view result;  ///< What the handler wants to keep.
+  Timestamp recorded_at;
+};
+
+enum class ClaimState {
+  fresh,     ///< Ours (claim-first) or not seen (optimistic): process it.
+  known,     ///< Committed earlier and final: acknowledge it.
+  waiting,   ///< Committed earlier, set aside: acknowledge it.
+  conflict,  ///< Committed earlier by an event with another fingerprint.
+};
+
+struct Claim {
+  ClaimState state = ClaimState::fresh;
+  Timestamp recorded_at;  ///< Of the first claim, unless fresh. Tells our own in-doubt commit.
+};
+
+enum class DeferralReason { dead, quarantine, conflict };
+const char* to_string(DeferralReason reason) noexcept;
+
+/// An event set aside, with everything needed to look at it and to run it again (P9).
+struct Deferral {
+  Key key;
+  Fingerprint fingerprint{};
+  ConsumerId consumer = 0;
+  std::string_view source;  ///< The subscription it came from.
+  const Delivery* delivery = nullptr;
+  DeferralReason reason = DeferralReason::dead;
+  std::string_view handler;             ///< The one that failed; empty if none ran.
+  std::span<const std::string> errors;  ///< The chain, oldest first.
+  int attempts = 0;
+  Timestamp recorded_at;
+};
+
+/// What the runtime writes beside the business change. All of it commits with the transaction.
+class Ledger {
+ public:
+  virtual ~Ledger() = default;
+  /// Claim-first inserts the rows with all that is known and says who was first; optimistic only
+  /// looks. Keys are sorted and unique. A row that a rival holds uncommitted is waited for; a rival
+  /// that rolls back leaves the key to us (B03). One answer per element, in order (B05).
+  virtual std::vector<Claim> claim(std::span<const Evidence> wanted, ClaimMode mode) = 0;
+  /// Optimistic: inserts the complete rows; throws `contention` if a rival has one of the keys.
+  /// Claim-first: updates our own uncommitted rows with the outcome, state and result.
+  virtual void record(std::span<const Evidence> evidence, ClaimMode mode) = 0;
+  /// Inserts the rows that hold the bytes. Their inbox rows were inserted in this transaction, but
+  /// for `conflict`, which has none. A repetition of the same key and fingerprint is counted.
+  virtual void defer(std::span<const Deferral> deferrals) = 0;
+  /// Moves positions forward, never back. With none, touches the consumer's row, so that a commit
+  /// that acknowledges is always a write (semantics 3.7).
+  virtual void advance(ConsumerId consumer, std::span<const Position> positions) = 0;
+};
+
+enum class CommitResult {
+  committed,  ///< The database said so.
+  refused,    ///< Rolled back for sure: run the unit again.
+  in_doubt,   ///< Sent, and the answer is lost: open another session; the claims decide (P4).
+};
+
+/// The one transaction in which a batch becomes true. Rolls back on destruction.
+class Transaction {
+ public:
+  virtual ~Transaction() = default;
+  virtual Ledger& ledger() = 0;
+  virtual Statements& statements() = 0;
+  /// The runtime's own, for reruns; replaces the previous one. First lets everything that is queued
+  /// finish, and throws what it has to throw: the event since the previous savepoint is to blame.
+  virtual void savepoint() = 0;
+  /// Undoes everything since the savepoint, and heals the poison.
+  virtual void rollback_to_savepoint() = 0;
+  /// Throws `contract_violation` if a handler ended the transaction.
+  virtual CommitResult commit() = 0;
+};
+
+/// Names a scope (semantics 1.2): equal keys of two scopes never meet.
+struct ScopeName {
+  ConsumerId consumer = 0;
+  std::string_view handler;         ///< Empty unless the scope is a single handler.
+  std::string_view source_or_rule;  ///< The event source, or the business key rule.
+  std::string_view key_form;        ///< "uuid", "ulid", "hashed", "position", "bytes", ...
+};
+
+/// One connection, used by one thread, with at most one open transaction.
+class Session {
+ public:
+  virtual ~Session() = default;
+  virtual std::unique_ptr<Transaction> begin() = 0;
+  /// All committed positions of a subscription; `at` equals `next`.
+  virtual std::vector<Position> positions(ConsumerId consumer, std::string_view source) = 0;
+  /// The number of a scope, allotted on first use in a transaction of its own: call it while no
+  /// transaction is open. Absent if the consumer has its 10,000 event sources and this would be
+  /// another one: the source then goes into the key.
+  virtual std::optional<std::int32_t> scope(const ScopeName& name) = 0;
+};
+
+class Housekeeping;
+
+/// A database. Every thread connects for itself.
+class Store {
+ public:
+  virtual ~Store() = default;
+  virtual std::unique_ptr<Session> connect() = 0;
+  virtual std::unique_ptr<Housekeeping> housekeeping() = 0;
+};
+
+/// How many event sources of a consumer get a scope of their own.
+inline constexpr int event_sources_max = 10'000;
+
+}  // namespace onefold

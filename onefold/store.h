@@ -45,15 +45,17 @@ struct Evidence {
 };
 
 enum class ClaimState {
-  fresh,     ///< Ours (claim-first) or not seen (optimistic): process it.
-  known,     ///< Committed earlier and final: acknowledge it.
-  waiting,   ///< Committed earlier, set aside: acknowledge it.
-  conflict,  ///< Committed earlier by an event with another fingerprint.
+  fresh,    ///< Ours (claim-first) or not seen (optimistic): process it.
+  known,    ///< Committed earlier and final.
+  waiting,  ///< Committed earlier, set aside.
 };
 
+/// Whether a known key means a duplicate or a conflict is decided in one place, by the runtime,
+/// which compares the fingerprints (B22): stores never compare them.
 struct Claim {
   ClaimState state = ClaimState::fresh;
-  Timestamp recorded_at;  ///< Of the first claim, unless fresh. Tells our own in-doubt commit.
+  Fingerprint fingerprint{};  ///< Of the first claim, unless fresh.
+  Timestamp recorded_at;      ///< Of the first claim, unless fresh. Tells our own in-doubt commit.
 };
 
 enum class DeferralReason { dead, quarantine, conflict };
@@ -109,7 +111,8 @@ class Transaction {
   virtual void savepoint() = 0;
   /// Undoes everything since the savepoint, and heals the poison.
   virtual void rollback_to_savepoint() = 0;
-  /// Throws `contract_violation` if a handler ended the transaction.
+  /// Throws `contract_violation` if a handler ended the transaction, and `permanent` (rolled back)
+  /// if a deferred constraint of the business tables refuses.
   virtual CommitResult commit() = 0;
 };
 

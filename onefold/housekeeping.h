@@ -11,13 +11,22 @@
 /// The cold paths of a database: schema, registration, and what people look at.
 namespace onefold {
 
-/// A consumer as it must be the next time too. Every text is compared with the stored one.
+/// A consumer as it must be the next time too.
 struct ConsumerRules {
   std::string name;
   std::string
       rules;  ///< Key, scope, identity, order and fingerprint rules, one "name = value" a line.
   ClaimMode mode = ClaimMode::claim_first;
 };
+
+/// Rules are lines "name = value". A name that is new joins the stored ones (a consumer may get
+/// another source), one that has gone stays (it may come back): only another value under a known
+/// name is a change.
+struct MergedRules {
+  std::string rules;    ///< What to store, lines sorted.
+  std::string changes;  ///< "name: old → new" a line; empty if nothing changed.
+};
+MergedRules merge_rules(std::string_view stored, std::string_view wanted);
 
 /// A person's decision to change the rules of a consumer that has evidence already.
 struct RuleChange {
@@ -102,8 +111,8 @@ class Housekeeping {
   virtual std::vector<Migration> migrate() = 0;
   /// Throws unless the schema is exactly the one of this program.
   virtual void check_schema() = 0;
-  /// Registers a consumer on first sight; later refuses other rules, unless `change` is given: then
-  /// they are stored with an audit row (semantics 1.5).
+  /// Registers a consumer on first sight; later refuses changed rules (`merge_rules`), unless
+  /// `change` is given: then they are stored with an audit row (semantics 1.5).
   virtual ConsumerId adopt(const ConsumerRules& rules, const std::optional<RuleChange>& change) = 0;
   virtual std::vector<ConsumerStatus> status() = 0;
   virtual std::vector<ScopeRecord> scopes() = 0;

@@ -109,7 +109,8 @@ class Transaction {
   /// The runtime's own, for reruns; replaces the previous one. First lets everything that is queued
   /// finish, and throws what it has to throw: the event since the previous savepoint is to blame.
   virtual void savepoint() = 0;
-  /// Undoes everything since the savepoint, and heals the poison.
+  /// Undoes everything since the savepoint, and heals the poison of a `permanent` error. Throws any
+  /// other again: only the whole unit can be repeated, and nobody is to blame.
   virtual void rollback_to_savepoint() = 0;
   /// Throws `contract_violation` if a handler ended the transaction, and `permanent` (rolled back)
   /// if a deferred constraint of the business tables refuses.

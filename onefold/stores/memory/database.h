@@ -1,0 +1,97 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "onefold/error.h"
+#include "onefold/housekeeping.h"
+#include "onefold/stores/memory/memory.h"
+
+/// The state behind the model: rows as they were committed, and one private write set per open
+/// transaction. Private to this folder.
+namespace onefold::memory {
+
+struct PositionId {
+  ConsumerId consumer = 0;
+  Partition partition;
+  auto operator<=>(const PositionId&) const = default;
+};
+
+/// What makes a deferred row unique: a conflict has its fingerprint too, all others only their key.
+struct DeferredId {
+  Key key;
+  std::optional<Fingerprint> conflicting;
+  auto operator<=>(const DeferredId&) const = default;
+};
+
+struct ScopeId {
+  ConsumerId consumer = 0;
+  std::string handler;
+  std::string source_or_rule;
+  std::string key_form;
+  auto operator<=>(const ScopeId&) const = default;
+};
+
+/// The rows that transactions write. In a write set each row stands as it will be committed:
+/// whoever wrote a row holds it, so nobody else can change it meanwhile.
+struct Tables {
+  std::map<Key, InboxRecord> inbox;
+  std::map<DeferredId, DeferredRecord> deferred;
+  std::map<PositionId, Offset> positions;
+  std::map<ConsumerId, std::int64_t> touches;  ///< Of the consumer rows: how often.
+  Cells cells;
+};
+
+struct Committed {
+  Tables tables;
+  std::map<ConsumerId, ConsumerRules> consumers;
+  std::map<ScopeId, std::int32_t> scopes;
+  std::vector<std::string> audit;
+  std::int64_t last_deferred_id = 0;
+  bool migrated = false;
+};
+
+/// All that an open transaction can undo.
+struct Work {
+  Tables writes;
+  std::optional<Tables> savepoint;
+  std::optional<Error> poison;  ///< The first failure: thrown again by every later call.
+};
+
+struct OpenTransaction {
+  Work work;
+  std::optional<Work> mark;  ///< As it was when the scheduler began the step.
+  int waits_for = 0;         ///< The session it was blocked by, until it runs again.
+};
+
+/// Shared by the model and its sessions. Open transactions by the number of their session.
+struct Database {
+  Options options;
+  Committed committed;
+  std::map<int, std::shared_ptr<OpenTransaction>> open;
+  int last_session = 0;
+  int epoch = 0;  ///< Raised by a restore: sessions of an earlier epoch are broken.
+
+  /// Another session whose write set has the row; 0 if there is none.
+  template <class Table, class Id>
+  int holder_of(Table Tables::* table, const Id& id, int besides) const {
+    for (const auto& [session, transaction] : open) {
+      if (session != besides && (transaction->work.writes.*table).contains(id)) return session;
+    }
+    return 0;
+  }
+  /// Ends the call of `session` because `holder` has what it wants: throws `Blocked`, or the
+  /// `contention` of a deadlock if the holder waits for this session already.
+  [[noreturn]] void wait_for(int holder, int session);
+  void commit(int session);
+  void roll_back(int session);
+};
+
+std::unique_ptr<Transaction> begin(std::shared_ptr<Database> database, int session);
+std::unique_ptr<Housekeeping> keep_house(std::shared_ptr<Database> database);
+
+}  // namespace onefold::memory

@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <stdexcept>
+
+#include "onefold/stores/memory/database.h"
+
+namespace onefold::memory {
+
+void Database::wait_for(int holder, int session) {
+  for (int next = holder; next != 0;) {
+    if (next == session) {
+      throw Error{ErrorKind::contention, "Deadlock: session " + std::to_string(session) +
+                                             " and session " + std::to_string(holder) +
+                                             " wait for each other. Roll back and try again."};
+    }
+    const auto waiter = open.find(next);
+    next = waiter == open.end() ? 0 : waiter->second->waits_for;
+  }
+  const auto waiter = open.find(session);
+  if (waiter != open.end()) waiter->second->waits_for = holder;
+  throw Blocked{holder};
+}
+
+void Database::commit(int session) {
+  Tables& writes = open.at(session)->work.writes;
+  Tables& tables = committed.tables;
+  for (auto& [id, row] : writes.deferred) {
+    // Numbered here, so that ids follow the order of the commits and leave no gaps.
+    if (row.id == 0) row.id = ++committed.last_deferred_id;
+    tables.deferred.insert_or_assign(id, std::move(row));
+  }
+  for (auto& [key, row] : writes.inbox) tables.inbox.insert_or_assign(key, std::move(row));
+  for (auto& [id, offset] : writes.positions) tables.positions.insert_or_assign(id, offset);
+  for (auto& [consumer, count] : writes.touches) tables.touches[consumer] += count;
+  for (auto& [name, amount] : writes.cells) tables.cells.insert_or_assign(name, amount);
+  roll_back(session);
+}
+
+void Database::roll_back(int session) {
+  open.erase(session);
+  for (auto& [other, transaction] : open) {
+    if (transaction->waits_for == session) transaction->waits_for = 0;
+  }
+}
+
+namespace {
+
+class MemorySession final : public Session {
+ public:
+  explicit MemorySession(std::shared_ptr<Database> database)
+      : database_{std::move(database)},
+        number_{++database_->last_session},
+        epoch_{database_->epoch} {}
+  ~MemorySession() override { database_->roll_back(number_); }
+  MemorySession(const MemorySession&) = delete;
+  MemorySession& operator=(const MemorySession&) = delete;
+
+  std::unique_ptr<Transaction> begin() override {
+    check();
+    return memory::begin(database_, number_);
+  }
+
+  std::vector<Position> positions(ConsumerId consumer, std::string_view source) override {
+    check();
+    std::vector<Position> found;
+    for (const auto& [id, offset] : database_->committed.tables.positions) {
+      if (id.consumer != consumer || id.partition.source != source) continue;
+      found.push_back({std::make_shared<const Partition>(id.partition), offset, offset});
+    }
+    return found;
+  }
+
+  std::optional<std::int32_t> scope(const ScopeName& name) override {
+    check();
+    auto& scopes = database_->committed.scopes;
+    ScopeId wanted{name.consumer, std::string{name.handler}, std::string{name.source_or_rule},
+                   std::string{name.key_form}};
+    if (const auto known = scopes.find(wanted); known != scopes.end()) return known->second;
+    if (!database_->committed.consumers.contains(name.consumer)) {
+      throw Error{ErrorKind::bad_configuration, "No consumer has the number " +
+                                                    std::to_string(name.consumer) +
+                                                    ". Register it before it asks for a scope."};
+    }
+    // Allotted under the lock of the consumer's row.
+    const int holder = database_->holder_of(&Tables::touches, name.consumer, number_);
+    if (holder != 0) database_->wait_for(holder, number_);
+    if (!has_room_for(wanted)) return std::nullopt;
+    const auto number = static_cast<std::int32_t>(scopes.size() + 1);
+    scopes.emplace(std::move(wanted), number);
+    return number;
+  }
+
+ private:
+  void check() const {
+    if (epoch_ != database_->epoch) {
+      throw Error{ErrorKind::unavailable,
+                  "The database was restored while this session was open. Connect again."};
+    }
+    if (database_->open.contains(number_)) {
+      throw std::logic_error{"session " + std::to_string(number_) +
+                             " has an open transaction already"};
+    }
+  }
+
+  /// A scope without a source is always allotted: it is where the sources beyond the limit go.
+  bool has_room_for(const ScopeId& wanted) const {
+    if (wanted.source_or_rule.empty()) return true;
+    std::vector<std::string_view> sources;
+    for (const auto& [id, number] : database_->committed.scopes) {
+      if (id.consumer != wanted.consumer || id.source_or_rule.empty()) continue;
+      if (id.source_or_rule == wanted.source_or_rule) return true;
+      sources.push_back(id.source_or_rule);
+    }
+    std::sort(sources.begin(), sources.end());
+    const auto distinct = std::unique(sources.begin(), sources.end()) - sources.begin();
+    return distinct < database_->options.sources_max;
+  }
+
+  std::shared_ptr<Database> database_;
+  int number_;
+  int epoch_;
+};
+
+class MemoryModel final : public Model {
+ public:
+  explicit MemoryModel(Options options) { database_->options = options; }
+
+  std::unique_ptr<Session> connect() override { return std::make_unique<MemorySession>(database_); }
+  std::unique_ptr<Housekeeping> housekeeping() override { return keep_house(database_); }
+
+  const Cells& cells() const override { return database_->committed.tables.cells; }
+  void put(const std::string& name, std::int64_t amount) override {
+    database_->committed.tables.cells.insert_or_assign(name, amount);
+  }
+  const std::vector<std::string>& audit() const override { return database_->committed.audit; }
+
+  void mark_step(int session) override {
+    if (const auto found = database_->open.find(session); found != database_->open.end()) {
+      found->second->mark = found->second->work;
+    }
+  }
+  void undo_step(int session) override {
+    const auto found = database_->open.find(session);
+    if (found == database_->open.end()) return;
+    if (!found->second->mark) {
+      throw std::logic_error{"session " + std::to_string(session) +
+                             " began a transaction in a step that has to be undone"};
+    }
+    found->second->work = *found->second->mark;
+  }
+
+  std::shared_ptr<const void> snapshot() const override {
+    return std::make_shared<const Committed>(database_->committed);
+  }
+  void restore(const std::shared_ptr<const void>& snapshot) override {
+    database_->committed = *static_cast<const Committed*>(snapshot.get());
+    database_->open.clear();
+    ++database_->epoch;
+  }
+
+ private:
+  std::shared_ptr<Database> database_ = std::make_shared<Database>();
+};
+
+}  // namespace
+
+std::unique_ptr<Model> open_model(Options options) {
+  return std::make_unique<MemoryModel>(options);
+}
+
+}  // namespace onefold::memory

@@ -1,0 +1,293 @@
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "onefold/stores/memory/database.h"
+
+namespace onefold::memory {
+namespace {
+
+constexpr std::string_view insert_cell = "INSERT INTO cell (name, amount) VALUES (:name, :amount)";
+constexpr std::string_view update_cell =
+    "UPDATE cell SET amount = amount + :amount WHERE name = :name";
+constexpr std::string_view select_cell = "SELECT amount FROM cell WHERE name = :name";
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw Error{ErrorKind::permanent, why};
+}
+
+template <class Type>
+const Type& parameter(Parameters parameters, std::string_view name) {
+  for (const Parameter& candidate : parameters.view()) {
+    if (candidate.name != name) continue;
+    if (const Type* value = std::get_if<Type>(&candidate.value)) return *value;
+    refuse("The parameter :" + std::string{name} + " does not have the type of its column.");
+  }
+  refuse("The parameter :" + std::string{name} + " is missing.");
+}
+
+InboxRecord to_record(const Evidence& evidence) {
+  return {.key = evidence.key,
+          .outcome = evidence.outcome,
+          .waiting = evidence.waiting,
+          .event_source = std::string{evidence.event_source},
+          .event_id = std::string{evidence.event_id},
+          .event_type = std::string{evidence.event_type},
+          .event_time = evidence.event_time,
+          .entity = std::string{evidence.entity},
+          .handled_by = std::string{evidence.handled_by},
+          .fingerprint = evidence.fingerprint,
+          .result = std::string{evidence.result},
+          .recorded_at = evidence.recorded_at};
+}
+
+DeferredRecord to_record(const Deferral& deferral, const std::string& consumer) {
+  DeferredRecord record{.id = 0,
+                        .consumer = consumer,
+                        .key = deferral.key,
+                        .fingerprint = deferral.fingerprint,
+                        .reason = to_string(deferral.reason),
+                        .handler = std::string{deferral.handler},
+                        .errors = {deferral.errors.begin(), deferral.errors.end()},
+                        .attempts = deferral.attempts,
+                        .count = 1,
+                        .source = std::string{deferral.source},
+                        .position = deferral.delivery->position,
+                        .event = deferral.delivery->event,
+                        .raw = deferral.delivery->raw,
+                        .first_at = deferral.recorded_at,
+                        .last_at = deferral.recorded_at};
+  record.event.data.reset();
+  return record;
+}
+
+class MemoryTransaction final : public Transaction, public Ledger, public Statements {
+ public:
+  MemoryTransaction(std::shared_ptr<Database> database, int session)
+      : database_{std::move(database)},
+        session_{session},
+        open_{std::make_shared<OpenTransaction>()} {
+    database_->open.emplace(session_, open_);
+  }
+  ~MemoryTransaction() override {
+    if (is_open()) database_->roll_back(session_);
+  }
+  MemoryTransaction(const MemoryTransaction&) = delete;
+  MemoryTransaction& operator=(const MemoryTransaction&) = delete;
+
+  Ledger& ledger() override { return *this; }
+  Statements& statements() override { return *this; }
+
+  void savepoint() override {
+    check();
+    work().savepoint = work().writes;
+  }
+  void rollback_to_savepoint() override {
+    check_open();
+    if (!work().savepoint) throw std::logic_error{"there is no savepoint to roll back to"};
+    work().writes = *work().savepoint;
+    work().poison.reset();
+  }
+  CommitResult commit() override {
+    check();
+    database_->commit(session_);
+    return CommitResult::committed;
+  }
+
+  std::vector<Claim> claim(std::span<const Evidence> wanted, ClaimMode mode) override {
+    return atomically([&] {
+      std::vector<Claim> claims;
+      for (const Evidence& evidence : wanted) claims.push_back(claim_one(evidence, mode));
+      return claims;
+    });
+  }
+  void record(std::span<const Evidence> evidence, ClaimMode mode) override {
+    atomically([&] {
+      for (const Evidence& one : evidence) {
+        mode == ClaimMode::optimistic ? insert_evidence(one) : update_evidence(one);
+      }
+    });
+  }
+  void defer(std::span<const Deferral> deferrals) override {
+    atomically([&] {
+      for (const Deferral& deferral : deferrals) defer_one(deferral);
+    });
+  }
+  void advance(ConsumerId consumer, std::span<const Position> positions) override {
+    atomically([&] {
+      if (positions.empty()) {
+        take(&Tables::touches, consumer);
+        ++writes().touches[consumer];
+      }
+      for (const Position& position : positions) advance_one(consumer, position);
+    });
+  }
+
+  void execute(std::string_view sql, Parameters parameters,
+               std::optional<std::int64_t> expected_rows) override {
+    check();
+    try {
+      atomically([&] {
+        const std::int64_t rows = write_cell(sql, parameters);
+        if (expected_rows && rows != *expected_rows) {
+          refuse("A statement changed " + std::to_string(rows) + " rows instead of " +
+                 std::to_string(*expected_rows) + ".");
+        }
+      });
+    } catch (const Error&) {
+      // On a pipelined connection the failure is not known yet; it stands as the poison.
+      if (!database_->options.late_errors) throw;
+    }
+  }
+  std::int64_t change(std::string_view sql, Parameters parameters) override {
+    return atomically([&] { return write_cell(sql, parameters); });
+  }
+  Rows query(std::string_view sql, Parameters parameters) override {
+    return atomically([&]() -> Rows {
+      if (sql != select_cell) refuse("The model knows no such query.");
+      const auto* amount = visible(&Tables::cells, parameter<std::string>(parameters, "name"));
+      if (amount == nullptr) return {};
+      return {{Value{*amount}}};
+    });
+  }
+
+ private:
+  bool is_open() const {
+    const auto found = database_->open.find(session_);
+    return found != database_->open.end() && found->second == open_;
+  }
+  void check_open() {
+    if (!is_open()) {
+      throw Error{ErrorKind::unavailable,
+                  "The transaction has ended, or its session is gone. Connect again."};
+    }
+    open_->waits_for = 0;
+  }
+  void check() {
+    check_open();
+    if (work().poison) throw Error{*work().poison};
+  }
+
+  /// One statement: a failure or a wait leaves nothing of it, and a failure poisons what follows.
+  template <class Statement>
+  auto atomically(Statement statement) -> decltype(statement()) {
+    check();
+    Tables before = writes();
+    try {
+      return statement();
+    } catch (const Error& error) {
+      writes() = std::move(before);
+      work().poison = error;
+      throw;
+    } catch (...) {
+      writes() = std::move(before);
+      throw;
+    }
+  }
+
+  /// What this transaction sees: its own row, else the committed one.
+  template <class Table, class Id>
+  const typename Table::mapped_type* visible(Table Tables::* table, const Id& id) const {
+    for (const Tables* tables : {&open_->work.writes, &database_->committed.tables}) {
+      const auto found = (tables->*table).find(id);
+      if (found != (tables->*table).end()) return &found->second;
+    }
+    return nullptr;
+  }
+  /// Takes the right to write a row, or waits for whoever has it.
+  template <class Table, class Id>
+  void take(Table Tables::* table, const Id& id) {
+    const int holder = database_->holder_of(table, id, session_);
+    if (holder != 0) database_->wait_for(holder, session_);
+  }
+
+  Claim claim_one(const Evidence& wanted, ClaimMode mode) {
+    if (mode == ClaimMode::claim_first) take(&Tables::inbox, wanted.key);
+    if (const InboxRecord* first = visible(&Tables::inbox, wanted.key)) {
+      return {first->waiting ? ClaimState::waiting : ClaimState::known, first->fingerprint,
+              first->recorded_at};
+    }
+    if (mode == ClaimMode::claim_first) writes().inbox.emplace(wanted.key, to_record(wanted));
+    return {};
+  }
+
+  void insert_evidence(const Evidence& evidence) {
+    take(&Tables::inbox, evidence.key);
+    if (visible(&Tables::inbox, evidence.key) != nullptr) {
+      throw Error{ErrorKind::contention,
+                  "A rival has recorded one of the keys meanwhile. Run the batch again."};
+    }
+    writes().inbox.emplace(evidence.key, to_record(evidence));
+  }
+  void update_evidence(const Evidence& evidence) {
+    const auto own = writes().inbox.find(evidence.key);
+    if (own == writes().inbox.end()) {
+      throw std::logic_error{"evidence of a key that this transaction has not claimed"};
+    }
+    own->second.outcome = evidence.outcome;
+    own->second.waiting = evidence.waiting;
+    own->second.result = evidence.result;
+  }
+
+  void defer_one(const Deferral& deferral) {
+    const bool conflict = deferral.reason == DeferralReason::conflict;
+    DeferredId id{deferral.key, {}};
+    if (conflict) id.conflicting = deferral.fingerprint;
+    take(&Tables::deferred, id);
+    if (const DeferredRecord* first = visible(&Tables::deferred, id)) {
+      DeferredRecord repeated = *first;
+      ++repeated.count;
+      repeated.last_at = deferral.recorded_at;
+      writes().deferred.insert_or_assign(id, std::move(repeated));
+      return;
+    }
+    if (!conflict && !writes().inbox.contains(deferral.key)) {
+      throw std::logic_error{"an event is set aside whose key this transaction does not hold"};
+    }
+    const auto& consumers = database_->committed.consumers;
+    const auto consumer = consumers.find(deferral.consumer);
+    writes().deferred.emplace(
+        id, to_record(deferral, consumer == consumers.end() ? "" : consumer->second.name));
+  }
+
+  void advance_one(ConsumerId consumer, const Position& position) {
+    const PositionId id{consumer, *position.partition};
+    take(&Tables::positions, id);
+    const Offset* reached = visible(&Tables::positions, id);
+    const Offset next = reached == nullptr ? position.next : std::max(*reached, position.next);
+    writes().positions.insert_or_assign(id, next);
+  }
+
+  std::int64_t write_cell(std::string_view sql, Parameters parameters) {
+    if (sql != insert_cell && sql != update_cell) refuse("The model knows no such statement.");
+    const auto& name = parameter<std::string>(parameters, "name");
+    const auto amount = parameter<std::int64_t>(parameters, "amount");
+    take(&Tables::cells, name);
+    const std::int64_t* present = visible(&Tables::cells, name);
+    if (sql == insert_cell) {
+      if (present != nullptr) refuse("The table cell has a row of this name already.");
+      writes().cells.emplace(name, amount);
+      return 1;
+    }
+    if (present == nullptr) return 0;
+    std::int64_t sum = 0;
+    if (__builtin_add_overflow(*present, amount, &sum)) refuse("The sum does not fit 64 bits.");
+    writes().cells.insert_or_assign(name, sum);
+    return 1;
+  }
+
+  Work& work() { return open_->work; }
+  Tables& writes() { return open_->work.writes; }
+
+  std::shared_ptr<Database> database_;
+  int session_;
+  std::shared_ptr<OpenTransaction> open_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transaction> begin(std::shared_ptr<Database> database, int session) {
+  return std::make_unique<MemoryTransaction>(std::move(database), session);
+}
+
+}  // namespace onefold::memory

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <string_view>
 
 #include "onefold/event.h"
 #include "onefold/formats/json.h"
@@ -9,6 +13,9 @@ namespace onefold {
 
 /// The first 16 bytes of the SHA-256 of `bytes`.
 std::array<std::uint8_t, 16> sha256_128(std::string_view bytes);
+/// The same over each part preceded by its length (8 bytes, big-endian), so that no two lists of
+/// parts read alike.
+std::array<std::uint8_t, 16> sha256_128_of_parts(std::initializer_list<std::string_view> parts);
 
 /// Tells whether two events with one identity say the same (semantics 1.4). Used by one thread.
 ///

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +23,12 @@ struct DerivedKey {
 ///
 /// Canonical lower-case UUID text and canonical upper-case ULID text keep their own 16 bytes, also
 /// behind one of the declared constant prefixes. Everything else is hashed: SHA-256, cut to 128
-/// bits, over each part preceded by its length (8 bytes, big-endian).
+/// bits, over each part preceded by its length (8 bytes, big-endian); `of_bytes` hashes the raw
+/// bytes alone, so that `sha256sum` tells the same. Used by any number of threads.
 class KeyRule {
  public:
-  /// `id_prefixes` in any order; of several that fit, the longest counts. None may be empty.
+  /// `id_prefixes` in any order; of several that fit, the longest counts. Throws `Error` of kind
+  /// `bad_configuration` if one is empty.
   explicit KeyRule(std::vector<std::string> id_prefixes = {});
 
   /// Forms "uuid", "ulid", "uuid:PREFIX", "ulid:PREFIX", "hashed".

@@ -36,6 +36,11 @@ struct ScopeId {
   auto operator<=>(const ScopeId&) const = default;
 };
 
+struct ScopeRow {
+  std::int32_t number = 0;
+  bool counts = false;  ///< Towards the consumer's limit of event sources.
+};
+
 /// The rows that transactions write. In a write set each row stands as it will be committed:
 /// whoever wrote a row holds it, so nobody else can change it meanwhile.
 struct Tables {
@@ -49,7 +54,7 @@ struct Tables {
 struct Committed {
   Tables tables;
   std::map<ConsumerId, ConsumerRules> consumers;
-  std::map<ScopeId, std::int32_t> scopes;
+  std::map<ScopeId, ScopeRow> scopes;
   std::vector<std::string> audit;
   std::int64_t last_deferred_id = 0;
   bool migrated = false;

@@ -32,12 +32,15 @@ class MemoryHousekeeping final : public Housekeeping {
       if (known.name != rules.name) continue;
       const int holder = database_->holder_of(&Tables::touches, id, 0);
       if (holder != 0) database_->wait_for(holder, 0);
-      if (known.rules != rules.rules) accept(rules, change);
-      known = rules;
+      MergedRules merged = merge_rules(known.rules, rules.rules);
+      if (!merged.changes.empty()) accept(rules.name, merged.changes, change);
+      known.rules = std::move(merged.rules);
+      known.mode = rules.mode;
       return id;
     }
     const auto id = static_cast<ConsumerId>(committed().consumers.size() + 1);
-    committed().consumers.emplace(id, rules);
+    committed().consumers.emplace(
+        id, ConsumerRules{rules.name, merge_rules({}, rules.rules).rules, rules.mode});
     return id;
   }
 
@@ -51,8 +54,8 @@ class MemoryHousekeeping final : public Housekeeping {
 
   std::vector<ScopeRecord> scopes() override {
     std::vector<ScopeRecord> all;
-    for (const auto& [id, scope] : committed().scopes) {
-      all.push_back({scope, committed().consumers.at(id.consumer).name, id.handler,
+    for (const auto& [id, row] : committed().scopes) {
+      all.push_back({row.number, committed().consumers.at(id.consumer).name, id.handler,
                      id.source_or_rule, id.key_form});
     }
     std::sort(all.begin(), all.end(),
@@ -86,14 +89,16 @@ class MemoryHousekeeping final : public Housekeeping {
  private:
   Committed& committed() { return database_->committed; }
 
-  void accept(const ConsumerRules& rules, const std::optional<RuleChange>& change) {
+  void accept(const std::string& consumer, const std::string& changes,
+              const std::optional<RuleChange>& change) {
     if (!change) {
       throw Error{ErrorKind::bad_configuration,
-                  "The key rules of consumer \"" + rules.name +
+                  "The key rules of consumer \"" + consumer +
                       "\" differ from those its evidence was written with. Restore them, or accept "
-                      "the change with a reason."};
+                      "the change with a reason.\n" +
+                      changes};
     }
-    committed().audit.push_back(change->who + ": changed the rules of " + rules.name + ": " +
+    committed().audit.push_back(change->who + ": changed the rules of " + consumer + ": " +
                                 change->reason);
   }
 
@@ -127,8 +132,8 @@ class MemoryHousekeeping final : public Housekeeping {
   }
 
   ConsumerId consumer_of(std::int32_t scope) {
-    for (const auto& [id, number] : committed().scopes) {
-      if (number == scope) return id.consumer;
+    for (const auto& [id, row] : committed().scopes) {
+      if (row.number == scope) return id.consumer;
     }
     return 0;
   }

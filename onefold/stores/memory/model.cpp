@@ -1,5 +1,6 @@
-#include <algorithm>
+#include <set>
 #include <stdexcept>
+#include <string_view>
 
 #include "onefold/stores/memory/database.h"
 
@@ -74,7 +75,7 @@ class MemorySession final : public Session {
     auto& scopes = database_->committed.scopes;
     ScopeId wanted{name.consumer, std::string{name.handler}, std::string{name.source_or_rule},
                    std::string{name.key_form}};
-    if (const auto known = scopes.find(wanted); known != scopes.end()) return known->second;
+    if (const auto known = scopes.find(wanted); known != scopes.end()) return known->second.number;
     if (!database_->committed.consumers.contains(name.consumer)) {
       throw Error{ErrorKind::bad_configuration, "No consumer has the number " +
                                                     std::to_string(name.consumer) +
@@ -83,9 +84,9 @@ class MemorySession final : public Session {
     // Allotted under the lock of the consumer's row.
     const int holder = database_->holder_of(&Tables::touches, name.consumer, number_);
     if (holder != 0) database_->wait_for(holder, number_);
-    if (!has_room_for(wanted)) return std::nullopt;
+    if (!name.always && !has_room_for(wanted)) return std::nullopt;
     const auto number = static_cast<std::int32_t>(scopes.size() + 1);
-    scopes.emplace(std::move(wanted), number);
+    scopes.emplace(std::move(wanted), ScopeRow{number, !name.always});
     return number;
   }
 
@@ -101,18 +102,13 @@ class MemorySession final : public Session {
     }
   }
 
-  /// A scope without a source is always allotted: it is where the sources beyond the limit go.
   bool has_room_for(const ScopeId& wanted) const {
-    if (wanted.source_or_rule.empty()) return true;
-    std::vector<std::string_view> sources;
-    for (const auto& [id, number] : database_->committed.scopes) {
-      if (id.consumer != wanted.consumer || id.source_or_rule.empty()) continue;
-      if (id.source_or_rule == wanted.source_or_rule) return true;
-      sources.push_back(id.source_or_rule);
+    std::set<std::string_view> sources;
+    for (const auto& [id, row] : database_->committed.scopes) {
+      if (id.consumer == wanted.consumer && row.counts) sources.insert(id.source_or_rule);
     }
-    std::sort(sources.begin(), sources.end());
-    const auto distinct = std::unique(sources.begin(), sources.end()) - sources.begin();
-    return distinct < database_->options.sources_max;
+    return sources.contains(wanted.source_or_rule) ||
+           static_cast<int>(sources.size()) < database_->options.sources_max;
   }
 
   std::shared_ptr<Database> database_;

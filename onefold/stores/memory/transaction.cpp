@@ -84,6 +84,7 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
   }
   void rollback_to_savepoint() override {
     check_open();
+    if (work().poison && work().poison->kind() != ErrorKind::permanent) check();
     if (!work().savepoint) throw std::logic_error{"there is no savepoint to roll back to"};
     work().writes = *work().savepoint;
     work().poison.reset();

@@ -123,6 +123,7 @@ struct ScopeName {
   std::string_view handler;         ///< Empty unless the scope is a single handler.
   std::string_view source_or_rule;  ///< The event source, or the business key rule.
   std::string_view key_form;        ///< "uuid", "ulid", "hashed", "position", "bytes", ...
+  bool always = false;  ///< Not the name of an event source: the limit does not count it.
 };
 
 /// One connection, used by one thread, with at most one open transaction.

@@ -1,0 +1,257 @@
+#include <algorithm>
+#include <functional>
+
+#include "onefold/runtime/worker.h"
+
+// What happens when a step fails. The transaction is dropped in every case; the deliveries are
+// kept.
+//
+//   lost race, deadlock, refused commit   the unit is repeated, claim-first and halved; nobody is
+//   blamed database away, commit in doubt        the session is opened again, then the unit is
+//   repeated a handler's own failure               rerun, one savepoint per event, so that exactly
+//   it is set aside source away                           it is opened again; what it had handed
+//   out is forgotten contract violation, configuration     the consumer stops
+
+namespace onefold {
+namespace {
+constexpr std::chrono::milliseconds first_pause{5};
+constexpr std::chrono::milliseconds longest_pause{5000};
+}  // namespace
+
+Worker::Worker(const Subscription& subscription, Connection& connection, Clock& clock,
+               Options options)
+    : subscription_{subscription},
+      connection_{connection},
+      clock_{clock},
+      options_{std::move(options)},
+      identifier_{subscription.consumer, subscription.id, subscription.source.name,
+                  KeyRule{subscription.id_prefixes}},
+      unit_max_{subscription.consumer.batch_max},
+      plan_{base_plan()},
+      backoff_{first_pause, longest_pause,
+               static_cast<std::uint32_t>(std::hash<std::string>{}(
+                   subscription.consumer.name + '/' + subscription.source.name))} {}
+
+Worker::~Worker() = default;
+
+Worker::Plan Worker::base_plan() const noexcept {
+  return subscription_.mode == ClaimMode::optimistic ? Plan::optimistic : Plan::claim_first;
+}
+
+ClaimMode Worker::claim_mode() const noexcept {
+  return plan_ == Plan::optimistic ? ClaimMode::optimistic : ClaimMode::claim_first;
+}
+
+StepResult Worker::fail(const Error& error) {
+  const bool source_failed = step_ == Step::receive;
+  const bool was_open = step_ != Step::identify && step_ != Step::begin;
+  transaction_.reset();
+  switch (error.kind()) {
+    case ErrorKind::contract_violation:
+    case ErrorKind::bad_configuration:
+      stop(error);
+    case ErrorKind::permanent:
+      if (!blame(error)) stop(error);
+      return StepResult::progressed;
+    case ErrorKind::contention:
+    case ErrorKind::unavailable:
+    case ErrorKind::commit_in_doubt:
+      break;
+  }
+  if (source_failed) {
+    lose_source(error);
+  } else {
+    repeat(error, was_open);
+  }
+  return StepResult::waiting;
+}
+
+/// A handler's own failure that surfaced where it could not be told whose it was.
+/// Returns false if no handler can have caused it.
+bool Worker::blame(const Error& error) {
+  const bool handlers_ran = step_ == Step::handle || step_ == Step::seal || step_ == Step::record ||
+                            step_ == Step::commit;
+  if (!handlers_ran) return false;
+  if (plan_ != Plan::rerun) {
+    rerun();
+    return true;
+  }
+  // Events that fit alone but not together are told apart by smaller and smaller transactions. One
+  // that fails at COMMIT although it is alone (a deferred constraint) is dead under its claim.
+  const std::span<Item> items = unit_.items();
+  if (items.size() > 1) {
+    unit_max_ = std::max<std::size_t>(1, items.size() / 8);
+  } else if (items.front().verdict) {
+    return false;
+  } else {
+    Item& item = items.front();
+    item.verdict = Outcome::dead;
+    item.failed_handler = item.route->handlers.back()->name;
+    item.errors.push_back(item.failed_handler + ": " + error.what());
+    ++item.attempts;
+  }
+  start_unit(unit_first_);
+  step_ = Step::begin;
+  return true;
+}
+
+/// From here to the end of the batch: claim-first, few events a transaction, each behind a
+/// savepoint.
+void Worker::rerun() {
+  transaction_.reset();
+  plan_ = Plan::rerun;
+  unit_max_ = options_.rerun_max;
+  start_unit(unit_first_);
+  step_ = Step::begin;
+}
+
+/// Nobody is to blame. The same deliveries again, after a pause: what had been committed is found
+/// by its claim.
+void Worker::repeat(const Error& error, bool was_open) {
+  if (plan_ == Plan::optimistic) plan_ = Plan::claim_first;
+  if (error.needs_reconnect()) {
+    connection_.drop();
+    step_ = Step::identify;
+  } else if (was_open) {
+    // Smaller, so that rivals collide less.
+    unit_max_ = std::max<std::size_t>(1, unit_.items().size() / 2);
+    start_unit(unit_first_);
+    step_ = Step::begin;
+  }
+  const auto pause = backoff_.next();
+  ready_at_ = clock_.ticks() + pause;
+  const int failures = backoff_.failures();
+  if ((failures & (failures - 1)) != 0) return;  // Said at the 1st, 2nd, 4th, 8th … failure.
+  say(error.kind() == ErrorKind::contention ? Severity::info : Severity::warning,
+      std::string{error.what()} + "; nothing is lost, trying again (failure " +
+          std::to_string(failures) + ")");
+}
+
+void Worker::stop(const Error& error) {
+  std::string text = "consumer '" + subscription_.consumer.name + "' stops: " + error.what();
+  if (error.contract_violation()) {
+    std::string handlers;
+    std::string ids;
+    for (const Item& item : unit_.items()) {
+      const std::string& names = item.route != nullptr ? item.route->handled_by : std::string{};
+      if (!names.empty() && handlers.find(names) == std::string::npos) handlers += " " + names;
+      if (ids.size() < 400) ids += " " + item.delivery.event.id;
+    }
+    const std::span<Item> items = unit_.items();
+    const bool running = step_ == Step::handle && item_ < items.size();
+    if (running) handlers = " " + items[item_].route->handlers[handler_]->name;
+    text += " (handler" + handlers + "; events of the batch:" + ids + ")";
+  }
+  step_ = Step::stopped;
+  throw Error{error.kind(), text};
+}
+
+void Worker::lose_source(const Error& error) {
+  source_.reset();
+  forget_batch();
+  ready_at_ = clock_.ticks() + backoff_.next();
+  say(Severity::warning, std::string{error.what()} + "; the source is opened again");
+}
+
+void Worker::forget_batch() {
+  items_.clear();
+  unit_ = Unit{};
+  unit_first_ = 0;
+  plan_ = base_plan();
+  unit_max_ = subscription_.consumer.batch_max;
+  step_ = Step::receive;
+}
+
+void Worker::open_source() {
+  const auto positions = [this] {
+    try {
+      std::vector<Position> stored =
+          connection_.session().positions(subscription_.id, subscription_.source.name);
+      expected_.clear();
+      for (const Position& position : stored) expected_[*position.partition] = position.next;
+      return stored;
+    } catch (const Error& error) {
+      if (error.needs_reconnect()) connection_.drop();
+      throw;
+    }
+  };
+  source_ = subscription_.source.open({.positions = positions, .notify = options_.notify});
+}
+
+/// True once after each new session: what the old one has told is forgotten.
+bool Worker::reconnected() {
+  if (connection_.generation() == generation_) return false;
+  identifier_.forget_scopes();
+  return true;
+}
+
+/// Compares what this worker knows to be committed with what the database has. A position that is
+/// neither where the unit starts nor where it ends means that the database was restored or lost
+/// commits (P10): an owned log is then read again from where the database stands. This comes before
+/// the deliveries in hand are run again: their positions would jump over what was lost.
+bool Worker::database_went_back() {
+  const std::uint64_t generation = connection_.generation();
+  if (subscription_.source.traits.kind != SourceClass::owned_log) {
+    generation_ = generation;
+    return false;
+  }
+  PartitionOffsets found;
+  for (const Position& position :
+       connection_.session().positions(subscription_.id, subscription_.source.name)) {
+    found[*position.partition] = position.next;
+  }
+  PartitionOffsets in_hand;
+  for (const Position& position : unit_.positions()) in_hand[*position.partition] = position.next;
+  bool moved = false;
+  for (const auto& [partition, offset] : expected_) {
+    const auto now = found.find(partition);
+    const auto end = in_hand.find(partition);
+    const bool unit_committed =
+        now != found.end() && end != in_hand.end() && now->second == end->second;
+    if ((now == found.end() || now->second != offset) && !unit_committed) moved = true;
+  }
+  if (moved) {
+    source_->reposition();
+    say(Severity::warning,
+        "DATA_LOSS_SUSPECTED: the database no longer has the position that this process has "
+        "committed; the source is read again from the position that it has");
+  }
+  generation_ = generation;
+  return moved;
+}
+
+void Worker::say(Severity severity, const std::string& text) const {
+  if (!options_.notify) return;
+  options_.notify({severity, "consumer '" + subscription_.consumer.name + "', source '" +
+                                 subscription_.source.name + "': " + text});
+}
+
+const char* to_string(Step step) noexcept {
+  switch (step) {
+    case Step::receive:
+      return "receive";
+    case Step::identify:
+      return "identify";
+    case Step::begin:
+      return "begin";
+    case Step::claim:
+      return "claim";
+    case Step::handle:
+      return "handle";
+    case Step::seal:
+      return "seal";
+    case Step::record:
+      return "record";
+    case Step::advance:
+      return "advance";
+    case Step::commit:
+      return "commit";
+    case Step::acknowledge:
+      return "acknowledge";
+    case Step::stopped:
+      return "stopped";
+  }
+  return "stopped";
+}
+
+}  // namespace onefold

@@ -1,0 +1,259 @@
+#include "onefold/runtime/worker.h"
+
+#include <algorithm>
+#include <utility>
+
+// The guarantee, to be read from top to bottom.
+//
+//   receive → identify → begin → claim → handle → record → advance → commit → acknowledge
+//
+// * The key of each event is claimed in the transaction that also holds its business change (claim,
+//   handle, record): either both commit or neither does, so an event is applied at most once (P1).
+// * The source is told "done" in one place, `acknowledge`, and the only way there leads through a
+//   COMMIT that the database has confirmed (P2, P3).
+// * Any failure drops the transaction and runs the same deliveries again; the claims tell what had
+//   been committed (P4). Only an event whose claim is held is ever blamed (failure.cpp).
+
+namespace onefold {
+
+StepResult Worker::step() {
+  if (clock_.ticks() < ready_at_) return StepResult::waiting;
+  try {
+    switch (step_) {
+      case Step::receive:
+        return receive();
+      case Step::identify:
+        identify();
+        break;
+      case Step::begin:
+        begin();
+        break;
+      case Step::claim:
+        claim();
+        break;
+      case Step::handle:
+        handle();
+        break;
+      case Step::seal:
+        seal();
+        break;
+      case Step::record:
+        record();
+        break;
+      case Step::advance:
+        advance();
+        break;
+      case Step::commit:
+        commit();
+        break;
+      case Step::acknowledge:
+        acknowledge();
+        break;
+      case Step::stopped:
+        return StepResult::idle;
+    }
+  } catch (const Error& error) {
+    return fail(error);
+  }
+  return StepResult::progressed;
+}
+
+/// Takes what has arrived. Bytes that could not be decoded come along, as deliveries with a defect.
+StepResult Worker::receive() {
+  if (!source_) open_source();
+  std::vector<Delivery> deliveries =
+      source_->receive(subscription_.consumer.batch_max, options_.patience);
+  if (deliveries.empty()) return StepResult::idle;
+  items_.clear();
+  for (Delivery& delivery : deliveries) items_.emplace_back().delivery = std::move(delivery);
+  unit_first_ = 0;
+  unit_ = Unit{};
+  identifier_.trim();
+  step_ = Step::identify;
+  return StepResult::progressed;
+}
+
+/// Which effect must happen once: key, fingerprint, handlers. Before the transaction, since a new
+/// scope gets its number in a transaction of its own.
+void Worker::identify() {
+  Session& session = connection_.session();
+  if (reconnected() && database_went_back()) {
+    forget_batch();
+    return;
+  }
+  for (std::size_t i = unit_first_; i < items_.size(); ++i)
+    identifier_.identify(items_[i], session);
+  start_unit(unit_first_);
+  step_ = Step::begin;
+}
+
+/// One transaction holds everything that follows.
+void Worker::begin() {
+  if (connection_.generation() != generation_) {
+    step_ = Step::identify;  // Another worker lost the session that our scopes came from.
+    return;
+  }
+  transaction_ = connection_.session().begin();
+  unit_.restart();
+  item_ = handler_ = 0;
+  touched_ = false;
+  step_ = Step::claim;
+}
+
+/// Whose event is it? The inbox's unique key decides; a known key is a duplicate or a conflict.
+void Worker::claim() {
+  const std::vector<Evidence> wanted = unit_.wanted(recorded_at_);
+  const std::vector<Claim> claims = transaction_->ledger().claim(wanted, claim_mode());
+  if (plan_ == Plan::rerun) transaction_->savepoint();
+  unit_.settle_claims(claims);
+  step_ = Step::handle;
+}
+
+/// The business change of one event, by one handler a step.
+void Worker::handle() {
+  const std::span<Item> items = unit_.items();
+  while (item_ < items.size() && items[item_].outcome) ++item_;
+  if (item_ == items.size()) {
+    step_ = Step::record;
+    return;
+  }
+  Item& item = items[item_];
+  const HandlerSpec& handler = *item.route->handlers[handler_];
+  Answer answer = run(handler, item);
+  if (answer.kind != Answer::Kind::done) {
+    refuse(item, handler, answer);
+    return;
+  }
+  if (!answer.note.empty()) item.result = std::move(answer.note);
+  if (++handler_ < item.route->handlers.size()) return;
+  if (plan_ == Plan::rerun) {
+    step_ = Step::seal;
+  } else {
+    settle(item, Outcome::applied);
+  }
+}
+
+/// In a rerun each event stands alone: what its handlers queued has to finish before it counts.
+void Worker::seal() {
+  Item& item = unit_.items()[item_];
+  try {
+    transaction_->savepoint();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::permanent) throw;
+    touched_ = true;
+    refuse(item, *item.route->handlers.back(), Answer::reject(error.what()));
+    return;
+  }
+  settle(item, Outcome::applied);
+  step_ = Step::handle;
+}
+
+/// The evidence, and the bytes of what is set aside, beside the change they speak of.
+void Worker::record() {
+  Ledger& ledger = transaction_->ledger();
+  const std::vector<Evidence> evidence = unit_.evidence(recorded_at_, claim_mode());
+  if (!evidence.empty()) ledger.record(evidence, claim_mode());
+  const std::vector<Deferral> deferrals =
+      unit_.deferrals(subscription_.id, subscription_.source.name, recorded_at_);
+  if (!deferrals.empty()) ledger.defer(deferrals);
+  step_ = Step::advance;
+}
+
+/// Where to go on after a restart or a restore, true exactly if the rest is.
+void Worker::advance() {
+  transaction_->ledger().advance(subscription_.id, unit_.positions());
+  step_ = Step::commit;
+}
+
+/// One batch, one truth. Only a confirmed COMMIT leads on; anything else runs the unit again.
+void Worker::commit() {
+  const CommitResult result = transaction_->commit();
+  transaction_.reset();
+  switch (result) {
+    case CommitResult::committed:
+      step_ = Step::acknowledge;
+      return;
+    case CommitResult::refused:
+      throw Error{ErrorKind::contention, "the database refused to commit"};
+    case CommitResult::in_doubt:
+      for (Item& item : unit_.items()) {
+        item.in_doubt = Item::InDoubt{item.outcome.value_or(Outcome::applied), recorded_at_};
+      }
+      throw Error{ErrorKind::commit_in_doubt, "the answer to COMMIT was lost"};
+  }
+}
+
+/// The only place that tells the source "done". It may be lost: the next delivery is a duplicate.
+void Worker::acknowledge() {
+  const std::vector<Settled> settled = unit_.settled();
+  for (const Position& position : unit_.positions()) expected_[*position.partition] = position.next;
+  for (const Settled& one : settled) ++totals_.by_outcome.at(static_cast<std::size_t>(one.outcome));
+  backoff_.reset();
+  unit_first_ += settled.size();
+  try {
+    source_->acknowledge(settled);
+  } catch (const Error& error) {
+    lose_source(error);
+    return;
+  }
+  if (unit_first_ < items_.size()) {
+    start_unit(unit_first_);
+    step_ = Step::begin;
+    return;
+  }
+  plan_ = base_plan();
+  unit_max_ = subscription_.consumer.batch_max;
+  step_ = Step::receive;
+}
+
+/// A handler's answer; what it throws is an answer too, unless it is nobody's fault.
+Answer Worker::run(const HandlerSpec& handler, Item& item) {
+  Context context{*transaction_};
+  Answer answer;
+  try {
+    answer = handler.handle(item.delivery.event, context);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::permanent) throw;
+    answer = Answer::reject(error.what());
+  } catch (const std::exception& error) {
+    answer = Answer::retry(std::string{"the handler threw: "} + error.what());
+  }
+  touched_ = touched_ || context.touched();
+  return answer;
+}
+
+/// An event is blamed only while its claim is held and nothing of it remains: in the fast path a
+/// refusal that has touched the database first leads to a rerun (semantics 3.2, 3.3).
+void Worker::refuse(Item& item, const HandlerSpec& handler, const Answer& answer) {
+  if (touched_ && plan_ != Plan::rerun) {
+    rerun();
+    return;
+  }
+  if (touched_) transaction_->rollback_to_savepoint();
+  touched_ = false;
+  handler_ = 0;
+  item.result.clear();
+  item.failed_handler = handler.name;
+  item.errors.push_back(handler.name + ": " + answer.note);
+  ++item.attempts;
+  step_ = Step::handle;
+  const bool again =
+      answer.kind == Answer::Kind::retry && item.attempts < subscription_.consumer.attempts_max;
+  if (!again) settle(item, Outcome::dead);
+}
+
+void Worker::settle(Item& item, Outcome outcome) {
+  item.outcome = outcome;
+  ++item_;
+  handler_ = 0;
+  touched_ = false;
+}
+
+void Worker::start_unit(std::size_t first) {
+  const std::size_t size = std::min(unit_max_, items_.size() - first);
+  unit_first_ = first;
+  unit_ = Unit{std::span{items_}.subspan(first, size)};
+  recorded_at_ = clock_.now();
+}
+
+}  // namespace onefold

@@ -15,7 +15,7 @@ namespace onefold {
 /// What a field of an event's data must be. No number passes through a double, but for `real`.
 enum class FieldType {
   int64,      ///< An integer token within 64 bits; 1.0 and 1e3 are refused. Bound as an integer.
-  text,       ///< A JSON string.
+  text,       ///< A JSON string without U+0000, which not every database can hold (B11).
   decimal,    ///< A number token, or a string that holds one; bound as its exact text.
   real,       ///< "double" in configuration: a finite number.
   boolean,    ///< true or false.

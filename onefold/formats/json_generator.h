@@ -1,0 +1,28 @@
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "onefold/formats/json.h"
+
+/// Random JSON for property tests: trees, and many ways to write each of them.
+namespace onefold::generator {
+
+struct Tree {
+  JsonKind kind = JsonKind::null;
+  std::string text;  ///< A string's content; the token of a number or boolean.
+  std::vector<std::pair<std::string, Tree>> children;  ///< Names are empty in arrays.
+};
+
+/// Any tree, nested a few levels deep.
+rc::Gen<Tree> tree();
+
+/// The text of a tree. Another `style` writes other white space and other escapes, and, if
+/// `shuffle`, another order of members: the same content all the same.
+std::string write(const Tree& tree, std::uint32_t style, bool shuffle = false);
+
+}  // namespace onefold::generator

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares shop.db with expected.json, and the outcomes that `onefold run -o json` printed with what
-they have to be: check.py [FOLDER [OUTCOMES]]. Exits with 1 on a difference.
+"""Compares shop.db with expected.json, and the outcomes that `onefold run -o json` printed with
+what they have to be: check.py [FOLDER [OUTCOMES]]. Exits with 1 on a difference.
 
 Without OUTCOMES only the database is compared: after a crash the deliveries that were counted
 before it are not counted again, but the balances have to be right all the same.

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy over the sources of a build: lint.py BUILD_FOLDER. Exits with 1 on a finding.
+
+A source is not checked again while it, everything that it includes, its flags, .clang-tidy and
+clang-tidy itself stay the same. What it includes is taken from the build, so build first.
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CACHE = ROOT / "build" / "lint"
+FOLDERS = ("onefold", "tests", "examples", "benchmarks")
+
+
+def included_by_object(build):
+    """What ninja knows: object → the files that went into it."""
+    text = subprocess.run(
+        ["ninja", "-C", str(build), "-t", "deps"], capture_output=True, text=True, check=True
+    ).stdout
+    result = {}
+    for block in text.split("\n\n"):
+        head, *files = block.splitlines() or [""]
+        if "(VALID)" in head:
+            result[head.split(":")[0]] = [file.strip() for file in files]
+    return result
+
+
+class Fingerprints:
+    """Digests of files: ours by their bytes, the system's by size and time."""
+
+    def __init__(self, build):
+        self.build = build
+        self.known = {}
+
+    def of(self, file):
+        if file not in self.known:
+            path = (self.build / file).resolve()
+            if path.is_relative_to(ROOT):
+                self.known[file] = hashlib.sha256(path.read_bytes()).hexdigest()
+            else:
+                status = path.stat()
+                self.known[file] = f"{path} {status.st_size} {status.st_mtime_ns}"
+        return self.known[file]
+
+
+def sources(build):
+    """(file, digest of everything that the verdict depends on, or None if that is unknown)"""
+    tool = clang_tidy()
+    version = subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout
+    always = version + (ROOT / ".clang-tidy").read_text(encoding="utf-8")
+    included = included_by_object(build)
+    fingerprints = Fingerprints(build)
+    for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+        file = pathlib.Path(entry["file"])
+        if file.is_relative_to(ROOT) and file.relative_to(ROOT).parts[0] in FOLDERS:
+            files = included.get(entry.get("output", ""))
+            digest = None
+            if files:
+                parts = [always, entry["command"], *map(fingerprints.of, files)]
+                digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+            yield file, digest
+
+
+def clang_tidy():
+    tool = shutil.which("clang-tidy-19") or shutil.which("clang-tidy")
+    if not tool:
+        sys.exit("lint: no clang-tidy found")
+    return tool
+
+
+def check(build, file):
+    command = [clang_tidy(), "-p", str(build), "--quiet", "--extra-arg=-Wno-unknown-warning-option"]
+    done = subprocess.run([*command, str(file)], capture_output=True, text=True, check=False)
+    return done.returncode == 0, done.stdout + (done.stderr if done.returncode else "")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: lint.py BUILD_FOLDER")
+    build = pathlib.Path(sys.argv[1]).resolve()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    todo = [(file, digest) for file, digest in sources(build)]
+    fresh = [(f, d) for f, d in todo if d is None or not (CACHE / d).exists()]
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        verdicts = pool.map(lambda one: check(build, one[0]), fresh)
+        for (file, digest), (good, text) in zip(fresh, verdicts):
+            if good and digest:
+                (CACHE / digest).touch()
+            elif not good:
+                failed += 1
+                print(f"== {file.relative_to(ROOT)}\n{text}", flush=True)
+    print(f"lint: {len(todo)} sources, {len(todo) - len(fresh)} unchanged, {failed} with findings")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,7 +6,7 @@ namespace onefold::memory {
 namespace {
 
 const char* to_text(ClaimMode mode) {
-  return mode == ClaimMode::optimistic ? "optimistic" : "claim_first";
+  return mode == ClaimMode::optimistic ? "optimistic" : "claim-first";
 }
 
 class MemoryHousekeeping final : public Housekeeping {

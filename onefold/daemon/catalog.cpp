@@ -1,0 +1,135 @@
+#include "onefold/daemon/catalog.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "onefold/brokers/file/file.h"
+#include "onefold/daemon/config_sections.h"
+#include "onefold/daemon/sql_text.h"
+#include "onefold/error.h"
+#include "onefold/formats/text.h"
+#include "onefold/stores/sqlite/sqlite.h"
+
+namespace onefold {
+namespace {
+
+constexpr std::string_view sqlite_scheme = "sqlite:";
+
+std::string sqlite_path(const Config& config) {
+  const std::string folder = std::filesystem::path{config.path}.parent_path().string();
+  return relative_to(folder, config.store_url.substr(sqlite_scheme.size()));
+}
+
+struct Close {
+  void operator()(sqlite3* database) const noexcept { sqlite3_close(database); }
+  void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
+};
+
+std::string prepare_defect(sqlite3* database, const StatementConfig& statement) {
+  sqlite3_stmt* raw = nullptr;
+  const int code = sqlite3_prepare_v2(database, statement.sql.data(),
+                                      static_cast<int>(statement.sql.size()), &raw, nullptr);
+  const std::unique_ptr<sqlite3_stmt, Close> prepared{raw};
+  if (code != SQLITE_OK) return sqlite3_errmsg(database);
+  // The database is the better judge of what a parameter is; we must agree with it.
+  for (int i = 1; i <= sqlite3_bind_parameter_count(raw); ++i) {
+    const char* name = sqlite3_bind_parameter_name(raw, i);
+    if (name != nullptr && std::ranges::find(statement.parameters, std::string{name + 1}) !=
+                               statement.parameters.end()) {
+      continue;
+    }
+    return std::string{"SQLite reads "} + (name == nullptr ? "?" : printable(name)) +
+           " as a parameter, which is not written as :name";
+  }
+  return {};
+}
+
+std::unique_ptr<sqlite3, Close> open_read_only(const std::string& path) {
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY, nullptr);
+  std::unique_ptr<sqlite3, Close> database{raw};
+  if (code != SQLITE_OK) {
+    throw Error{ErrorKind::bad_configuration,
+                "the database " + path + " cannot be opened: " + sqlite3_errmsg(raw)};
+  }
+  sqlite3_busy_timeout(raw, 5000);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  return database;
+}
+
+}  // namespace
+
+ConfigHint store_url_defect(std::string_view url) {
+  constexpr std::string_view example = R"(for example: url = "sqlite:shop.db")";
+  if (!url.starts_with(sqlite_scheme)) {
+    return {"no store is known for \"" + printable(url) + "\": it must begin with sqlite:",
+            std::string{example}};
+  }
+  const std::string_view path = url.substr(sqlite_scheme.size());
+  if (path.empty()) return {"the path after sqlite: is missing", std::string{example}};
+  if (path.starts_with("//")) {
+    return {"sqlite: is followed by a path, without //",
+            R"(write "sqlite:shop.db", or "sqlite:/var/lib/shop.db" for an absolute path)"};
+  }
+  if (path == ":memory:" || path.starts_with("file:") || path.find('\0') != path.npos) {
+    return {
+        "sqlite: must be followed by the path of an ordinary file, so that what was applied "
+        "is still known after a restart",
+        std::string{example}};
+  }
+  return {};
+}
+
+std::string store_place(const Config& config) {
+  return sqlite_path(config);
+}
+
+bool store_exists(const Config& config) {
+  std::error_code error;
+  return std::filesystem::exists(sqlite_path(config), error);
+}
+
+std::unique_ptr<Store> open_store(const Config& config, Access access) {
+  sqlite::Options options;
+  options.path = sqlite_path(config);
+  options.role = access == Access::run ? sqlite::Role::runner : sqlite::Role::visitor;
+  return sqlite::open_store(std::move(options));
+}
+
+SourceFactory open_source(const SourceConfig& source) {
+  file::Options options;
+  options.name = source.name;
+  options.path = source.kind == SourceKind::standard_input ? "-" : source.path;
+  options.format =
+      source.format == SourceFormat::json ? file::Format::json : file::Format::cloudevents;
+  options.identity = source.identity;
+  options.id_prefix = source.id_prefix;
+  options.follow = source.follow;
+  return file::source(std::move(options));
+}
+
+std::vector<ConfigProblem> check_statements(const Config& config) {
+  const auto database = open_read_only(sqlite_path(config));
+  std::vector<ConfigProblem> problems;
+  for (const ConsumerConfig& consumer : config.consumers) {
+    for (const HandlerConfig& handler : consumer.handlers) {
+      for (std::size_t i = 0; i < handler.statements.size(); ++i) {
+        const StatementConfig& statement = handler.statements[i];
+        const std::string defect = prepare_defect(database.get(), statement);
+        if (defect.empty()) continue;
+        problems.push_back({statement.place,
+                            "handler \"" + handler.name + "\", statement " + std::to_string(i + 1) +
+                                " (" + sql_beginning(statement.sql) +
+                                "): " + printable(defect, 300),
+                            ""});
+      }
+    }
+  }
+  return problems;
+}
+
+}  // namespace onefold

@@ -1,0 +1,162 @@
+#include "onefold/daemon/config.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onefold/daemon/config_sample.h"
+
+namespace onefold {
+namespace {
+
+TEST(Config, ReadsEveryKey) {
+  const LoadedConfig loaded = parse_config(good, "conf/a.toml");
+  ASSERT_TRUE(loaded.problems.empty()) << shown(loaded);
+  const Config& config = loaded.config;
+  EXPECT_EQ(config.store_url, "sqlite:shop.db");
+  const SourceConfig& source = config.sources.at("orders");
+  EXPECT_EQ(source.path, "conf/orders.jsonl");
+  EXPECT_EQ(source.kind, SourceKind::file);
+  EXPECT_EQ(source.format, SourceFormat::json);
+  EXPECT_EQ(source.identity.id, "/event_id");
+  EXPECT_EQ(source.identity.source, "literal:shop");
+  EXPECT_EQ(source.identity.type, "/type");
+  ASSERT_EQ(config.consumers.size(), 1U);
+  const ConsumerConfig& consumer = config.consumers.front();
+  EXPECT_EQ(consumer.name, "billing");
+  EXPECT_EQ(consumer.sources, std::vector<std::string>{"orders"});
+  EXPECT_EQ(consumer.batch_max, 500U);
+  ASSERT_EQ(consumer.handlers.size(), 1U);
+  const HandlerConfig& handler = consumer.handlers.front();
+  EXPECT_EQ(handler.name, "credit");
+  EXPECT_EQ(handler.type, "payment.received");
+  ASSERT_EQ(handler.parameters.size(), 1U);
+  EXPECT_EQ(handler.parameters.front().at, "/account");
+  EXPECT_EQ(handler.parameters.front().type, FieldType::int64);
+  EXPECT_TRUE(handler.parameters.front().required);
+  ASSERT_EQ(handler.statements.size(), 2U);
+  EXPECT_EQ(handler.statements[0].parameters, (std::vector<std::string>{"event_id", "account"}));
+  EXPECT_EQ(handler.statements[0].expect_rows, 1);
+  EXPECT_EQ(handler.statements[1].expect_rows, std::nullopt);
+}
+
+TEST(Config, HasDefaults) {
+  const LoadedConfig loaded = parse_config(R"(
+config_version = 1
+store.url = "sqlite:/var/shop.db"
+source.a = { kind = "stdin", format = "cloudevents", identity = { id_prefix = "evt_" } }
+[consumer.c]
+sources = "a"
+[[consumer.c.handler]]
+name = "h"
+type = "*"
+sql = "DELETE FROM t"
+expect_rows = 0
+)",
+                                           "a.toml");
+  ASSERT_TRUE(loaded.problems.empty()) << shown(loaded);
+  const ConsumerConfig& consumer = loaded.config.consumers.front();
+  EXPECT_EQ(consumer.batch_max, 500U);
+  EXPECT_EQ(consumer.attempts_max, 3);
+  EXPECT_EQ(consumer.unsupported, Unsupported::dead_letter);
+  EXPECT_FALSE(consumer.claim_first);
+  EXPECT_EQ(consumer.handlers.front().version, 1);
+  EXPECT_EQ(consumer.handlers.front().entity, "");
+  EXPECT_EQ(consumer.handlers.front().statements.front().expect_rows, 0);
+  EXPECT_EQ(loaded.config.sources.at("a").id_prefix, "evt_");
+  EXPECT_EQ(loaded.config.sources.at("a").kind, SourceKind::standard_input);
+}
+
+TEST(Config, AllProblemsComeInOneRunAndInOrder) {
+  std::string text = with_line(5, "kind = \"fil\"");
+  text.replace(text.find("batch_max"), 9, "batch_mix");
+  text.replace(text.find("expect_rows"), 11, "expect_roes");
+  text.replace(text.find("url ="), 5, "uri =");
+  const LoadedConfig loaded = parse_config(text, "a.toml");
+  std::vector<std::string> places;
+  for (const ConfigProblem& problem : loaded.problems) {
+    places.push_back(to_string(problem.place, ""));
+  }
+  EXPECT_EQ(places, (std::vector<std::string>{":2:1", ":3:1", ":5:8", ":12:1", ":20:1"}))
+      << shown(loaded);
+}
+
+TEST(Config, OneStandardInputCannotFeedTwoConsumers) {
+  std::string text = with_line(5, "kind = \"stdin\"\n#");
+  for (const char* line : {"path = \"orders.jsonl\"\n", "follow = false\n"}) {
+    text.erase(text.find(line), std::string_view{line}.size());
+  }
+  EXPECT_TRUE(parse_config(text, "a.toml").problems.empty());
+  text +=
+      "[consumer.other]\nsources = [\"orders\"]\n[[consumer.other.handler]]\n"
+      "name = \"h\"\ntype = \"*\"\nsql = \"DELETE FROM t\"\n";
+  const LoadedConfig loaded = parse_config(text, "a.toml");
+  ASSERT_EQ(loaded.problems.size(), 1U) << shown(loaded);
+  EXPECT_NE(loaded.problems.front().text.find("two subscriptions"), std::string::npos);
+  EXPECT_EQ(loaded.problems.front().place.line, 21U) << shown(loaded);
+}
+
+TEST(Config, StandardInputHasNoPath) {
+  const LoadedConfig loaded = parse_config(with_line(5, "kind = \"stdin\""), "a.toml");
+  ASSERT_EQ(loaded.problems.size(), 2U) << shown(loaded);
+  EXPECT_EQ(to_string(loaded.problems[0].place, "a"), "a:6:8");
+  EXPECT_EQ(to_string(loaded.problems[1].place, "a"), "a:9:10");
+}
+
+TEST(Config, CloudEventsCarryTheirIdentityThemselves) {
+  std::string text = with_line(7, "format = \"cloudevents\"");
+  const LoadedConfig loaded = parse_config(text, "a.toml");
+  ASSERT_EQ(loaded.problems.size(), 3U) << shown(loaded);
+  EXPECT_NE(loaded.problems[0].text.find("a CloudEvent carries it itself"), std::string::npos);
+}
+
+TEST(Config, TooLargeOrNotUtf8IsRefused) {
+  const LoadedConfig large = parse_config(std::string(config_bytes_max + 1, '#'), "a.toml");
+  ASSERT_EQ(large.problems.size(), 1U);
+  EXPECT_NE(large.problems.front().text.find("larger than 1 MiB"), std::string::npos);
+  const LoadedConfig bytes = parse_config("config_version = 1\nx = \"\xff\xfe\"\n", "a.toml");
+  ASSERT_EQ(bytes.problems.size(), 1U);
+  EXPECT_EQ(bytes.problems.front().place.line, 2U) << shown(bytes);
+  EXPECT_NE(bytes.problems.front().text.find("UTF-8"), std::string::npos) << shown(bytes);
+}
+
+TEST(Config, FilesThatCannotBeReadAreProblemsToo) {
+  const std::string missing = testing::TempDir() + "no-such-onefold.toml";
+  const LoadedConfig none = load_config(missing);
+  ASSERT_EQ(none.problems.size(), 1U);
+  EXPECT_EQ(to_string(none.problems.front().place, missing), missing);
+  EXPECT_NE(none.problems.front().text.find("no such file"), std::string::npos);
+  const LoadedConfig folder = load_config(testing::TempDir());
+  ASSERT_EQ(folder.problems.size(), 1U);
+  EXPECT_NE(folder.problems.front().text.find("folder"), std::string::npos);
+}
+
+TEST(Config, EmptyFileNamesWhatItNeeds) {
+  const LoadedConfig loaded = parse_config("", "a.toml");
+  EXPECT_EQ(loaded.problems.size(), 4U) << shown(loaded);
+}
+
+RC_GTEST_PROP(Config, MutilatedTextNeverCrashes, ()) {
+  std::string text{good};
+  // "[[[" is in here because of an assertion in toml++ 3.3.
+  const auto cuts = *rc::gen::inRange(1, 8);
+  for (int i = 0; i < cuts; ++i) {
+    const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
+    const auto length = *rc::gen::inRange<std::size_t>(0, 12);
+    text.replace(at, length,
+                 *rc::gen::element<std::string>("", "\"", "[", "[[[", "]", "=", "{", "\n", ":", ";",
+                                                "''''''", "\xc3", "1", ","));
+    if (text.empty()) break;
+  }
+  const LoadedConfig loaded = parse_config(text, "a.toml");
+  for (const ConfigProblem& problem : loaded.problems) {
+    RC_ASSERT(!problem.text.empty());
+    RC_ASSERT(problem.place.line <= 64U);
+  }
+}
+
+}  // namespace
+}  // namespace onefold

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace onefold {
+
+/// What can be said about a SQL statement without a database.
+struct SqlText {
+  std::vector<std::string> parameters;  ///< Names without the colon, in order of their first use.
+  std::string keyword;                  ///< The first word, upper-case; empty if there is none.
+  std::string defect;                   ///< Why the text cannot be a handler's statement, or empty.
+  std::size_t defect_line = 0;          ///< From 1, within the text; 0 without a defect.
+};
+
+/// Finds the parameters of one statement: `:name` outside of 'quotes', "identifiers",
+/// `identifiers`, [identifiers], comments (-- and /* */) and ::casts.
+///
+/// Refused: no statement, several in one text, a quote or comment without an end, parameters in
+/// another notation (?, @name, $1), and statements that a handler must not run: those that begin or
+/// end transactions, attach databases, set pragmas, or change the schema.
+SqlText read_sql(std::string_view sql);
+
+/// The beginning of a statement on one line, for messages. Statements come from the configuration:
+/// they carry no event data.
+std::string sql_beginning(std::string_view sql);
+
+}  // namespace onefold

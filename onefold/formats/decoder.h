@@ -39,11 +39,11 @@ enum class IdType { string, integer };
 /// Where a plain JSON object carries its identity. A rule is a JSON Pointer ("/event_id") or a
 /// constant ("literal:shop"); an empty rule means absent.
 struct IdentityRule {
-  std::string id;      ///< A pointer. There is no generated identity.
-  std::string source;  ///< Required.
-  std::string type;    ///< Required.
-  std::string subject;
-  std::string time;                 ///< RFC 3339 text.
+  std::string id = {};      ///< A pointer. There is no generated identity.
+  std::string source = {};  ///< Required.
+  std::string type = {};    ///< Required.
+  std::string subject = {};
+  std::string time = {};            ///< RFC 3339 text.
   IdType id_type = IdType::string;  ///< integer: an exact 64-bit integer token, kept as its digits.
 };
 

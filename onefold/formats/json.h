@@ -10,7 +10,7 @@
 namespace onefold {
 
 struct JsonLimits {
-  std::size_t depth_max = 64;           ///< Nested arrays and objects.
+  std::size_t depth_max = 64;           ///< Nested arrays and objects; 1,000 at most.
   std::size_t number_bytes_max = 1024;  ///< Of one number token.
 };
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "onefold/brokers/file/incarnation.h"
 #include "onefold/brokers/file/opened_file.h"

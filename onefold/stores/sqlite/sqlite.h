@@ -21,6 +21,8 @@ struct Options {
   std::string path;  ///< A local file; network file systems are not supported.
   Role role = Role::runner;
   std::chrono::milliseconds busy_timeout{5000};  ///< How long BEGIN waits for another writer.
+  /// How many event sources of a consumer get scopes of their own. Tests make it small.
+  int event_sources_max = onefold::event_sources_max;
 };
 
 /// Opens or creates the database: WAL, synchronous=FULL (a confirmed commit survives a power cut).

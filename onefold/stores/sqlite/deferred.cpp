@@ -1,0 +1,185 @@
+#include "onefold/stores/sqlite/deferred.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace onefold::sqlite {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* insert_sql =
+    "INSERT INTO main.onefold_deferred (scope, key, fingerprint, consumer, reason, handler, "
+    "errors, attempts, source, incarnation, partition, at_high, at_low, next_high, next_low, "
+    "event_id, event_source, event_type, event_subject, event_time, content_type, headers, raw, "
+    "first_at, last_at) "
+    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
+    "?19, ?20, ?21, ?22, ?23, ?24, ?24) "
+    "ON CONFLICT (scope, key) WHERE reason <> 'conflict' DO UPDATE SET count = count + 1, "
+    "errors = excluded.errors, attempts = excluded.attempts, last_at = excluded.last_at "
+    "WHERE fingerprint = excluded.fingerprint "
+    "ON CONFLICT (scope, key, fingerprint) WHERE reason = 'conflict' DO UPDATE SET "
+    "count = count + 1, last_at = excluded.last_at";
+
+constexpr const char* select_sql =
+    "SELECT d.id, c.name, d.scope, d.key, d.fingerprint, d.reason, d.handler, d.errors, "
+    "d.attempts, d.count, d.source, d.incarnation, d.partition, d.at_high, d.at_low, d.next_high, "
+    "d.next_low, d.event_id, d.event_source, d.event_type, d.event_subject, d.event_time, "
+    "d.content_type, d.headers, d.raw, d.first_at, d.last_at "
+    "FROM main.onefold_deferred d JOIN main.onefold_consumer c ON c.id = d.consumer "
+    "WHERE d.id > ?1 AND (?2 IS NULL OR d.id = ?2) AND (?3 IS NULL OR (d.scope = ?3 AND "
+    "d.key = ?4)) AND (?5 IS NULL OR c.name = ?5) AND (?6 IS NULL OR d.reason = ?6) "
+    "ORDER BY d.id LIMIT ?7";
+
+/// Headers are bytes; JSON strings are not. What is not UTF-8 is kept as hexadecimal digits.
+Json text_or_hex(const std::string& text) {
+  Json plain = text;
+  try {
+    [[maybe_unused]] const std::string tried = plain.dump();
+    return plain;
+  } catch (const Json::type_error&) {
+    static constexpr std::string_view digits = "0123456789abcdef";
+    std::string hex;
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      hex += digits[byte >> 4U];
+      hex += digits[byte & 0xfU];
+    }
+    return Json{{"hex", hex}};
+  }
+}
+
+std::string text_from(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  const auto& hex = value.at("hex").get_ref<const std::string&>();
+  std::string text;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    text += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  }
+  return text;
+}
+
+std::string json_of(const Headers& headers) {
+  Json list = Json::array();
+  for (const auto& [name, value] : headers) {
+    list.push_back(Json::array({text_or_hex(name), text_or_hex(value)}));
+  }
+  return list.dump();
+}
+
+Headers headers_from(const std::string& text) {
+  Headers headers;
+  for (const Json& each : Json::parse(text)) {
+    headers.emplace_back(text_from(each.at(0)), text_from(each.at(1)));
+  }
+  return headers;
+}
+
+std::string json_of(std::span<const std::string> errors) {
+  Json list = Json::array();
+  for (const std::string& each : errors) list.push_back(each);
+  return list.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void bind_position(Statement& insert, const std::optional<Position>& position) {
+  if (!position) {
+    for (int index = 10; index <= 15; ++index) insert.null(index);
+    return;
+  }
+  insert.text(10, position->partition->incarnation).text(11, position->partition->name);
+  bind_offset(insert, 12, position->at);
+  bind_offset(insert, 14, position->next);
+}
+
+Timestamp time_at(const Statement& row, int column) {
+  return Timestamp{std::chrono::microseconds{row.integer_at(column)}};
+}
+
+DeferredRecord record_of(const Statement& row) {
+  DeferredRecord record;
+  record.id = row.integer_at(0);
+  record.consumer = row.text_at(1);
+  record.key.scope = static_cast<std::int32_t>(row.integer_at(2));
+  row.copy_blob(3, record.key.bytes);
+  row.copy_blob(4, record.fingerprint);
+  record.reason = row.text_at(5);
+  record.handler = row.text_at(6);
+  record.errors = Json::parse(row.text_at(7)).get<std::vector<std::string>>();
+  record.attempts = static_cast<int>(row.integer_at(8));
+  record.count = row.integer_at(9);
+  record.source = row.text_at(10);
+  if (!row.is_null(11)) {
+    auto partition = std::make_shared<const Partition>(
+        Partition{record.source, row.text_at(11), row.text_at(12)});
+    record.position = Position{std::move(partition), offset_of(row, 13), offset_of(row, 15)};
+  }
+  record.event.id = row.text_at(17);
+  record.event.source = row.text_at(18);
+  record.event.type = row.text_at(19);
+  record.event.subject = row.text_at(20);
+  if (!row.is_null(21)) record.event.time = time_at(row, 21);
+  record.event.content_type = row.text_at(22);
+  record.event.headers = headers_from(row.text_at(23));
+  const auto raw = row.blob_at(24);
+  record.raw.assign(raw.begin(), raw.end());
+  record.first_at = time_at(row, 25);
+  record.last_at = time_at(row, 26);
+  return record;
+}
+
+}  // namespace
+
+void bind_offset(Statement& statement, int index, const Offset& offset) {
+  statement.integer(index, std::bit_cast<std::int64_t>(offset.high));
+  statement.integer(index + 1, std::bit_cast<std::int64_t>(offset.low));
+}
+
+Offset offset_of(const Statement& statement, int column) {
+  return {std::bit_cast<std::uint64_t>(statement.integer_at(column)),
+          std::bit_cast<std::uint64_t>(statement.integer_at(column + 1))};
+}
+
+void insert_deferred(Connection& connection, const Deferral& deferral) {
+  const Delivery& delivery = *deferral.delivery;
+  const Event& event = delivery.event;
+  const std::string errors = json_of(deferral.errors);
+  const std::string headers = json_of(event.headers);
+  Statement& insert = connection.own(insert_sql);
+  insert.integer(1, deferral.key.scope).blob(2, deferral.key.bytes);
+  insert.blob(3, deferral.fingerprint).integer(4, deferral.consumer);
+  insert.text(5, to_string(deferral.reason)).text(6, deferral.handler).text(7, errors);
+  insert.integer(8, deferral.attempts).text(9, deferral.source);
+  bind_position(insert, delivery.position);
+  insert.text(16, event.id).text(17, event.source).text(18, event.type).text(19, event.subject);
+  if (event.time) {
+    insert.integer(20, event.time->time_since_epoch().count());
+  } else {
+    insert.null(20);
+  }
+  const auto* raw = reinterpret_cast<const std::uint8_t*>(delivery.raw.data());
+  insert.text(21, event.content_type).text(22, headers).blob(23, {raw, delivery.raw.size()});
+  insert.integer(24, deferral.recorded_at.time_since_epoch().count()).run();
+  if (sqlite3_changes(connection.handle()) != 1) {
+    throw Error{ErrorKind::contention,
+                "SQLite: an event with this key and other data has been set aside already"};
+  }
+}
+
+std::vector<DeferredRecord> select_deferred(Connection& connection, const DeferredFilter& filter) {
+  Statement& select = connection.own(select_sql);
+  const ResetAtEnd reset{select};
+  select.integer(1, filter.after);
+  filter.id ? select.integer(2, *filter.id) : select.null(2);
+  filter.key ? select.integer(3, filter.key->scope) : select.null(3);
+  filter.key ? select.blob(4, filter.key->bytes) : select.null(4);
+  select.text_or_null(5, filter.consumer).text_or_null(6, filter.reason);
+  select.integer(7, static_cast<std::int64_t>(filter.limit));
+  std::vector<DeferredRecord> records;
+  while (select.step()) records.push_back(record_of(select));
+  return records;
+}
+
+}  // namespace onefold::sqlite

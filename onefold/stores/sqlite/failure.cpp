@@ -1,0 +1,62 @@
+#include "onefold/stores/sqlite/failure.h"
+
+#include <fmt/core.h>
+#include <sqlite3.h>
+
+namespace onefold::sqlite {
+namespace {
+
+const char* advice(ErrorKind kind, Origin origin) noexcept {
+  switch (kind) {
+    case ErrorKind::unavailable:
+      return "; check the disk and the file's permissions";
+    case ErrorKind::contract_violation:
+      return "; a handler must leave transactions, savepoints, ATTACH, PRAGMA and the onefold_ "
+             "tables alone";
+    case ErrorKind::bad_configuration:
+      return origin == Origin::own ? "; run `onefold migrate`" : "";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+ErrorKind kind_of(int code, Origin origin) noexcept {
+  if (code == SQLITE_CONSTRAINT_COMMITHOOK) return ErrorKind::contract_violation;
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_INTERRUPT:  // Somebody stopped the statement; it is not its fault.
+    case SQLITE_ABORT:      // The transaction was rolled back under a running statement.
+    case SQLITE_SCHEMA:     // The schema kept changing while the statement was being prepared.
+      return ErrorKind::contention;
+    case SQLITE_IOERR:
+    case SQLITE_FULL:
+    case SQLITE_NOMEM:
+    case SQLITE_CANTOPEN:
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_READONLY:
+    case SQLITE_PROTOCOL:
+    case SQLITE_NOLFS:
+    case SQLITE_PERM:
+      return ErrorKind::unavailable;
+    case SQLITE_AUTH:
+      return ErrorKind::contract_violation;
+    case SQLITE_ERROR:
+      // Our own statements are right for our own schema.
+      return origin == Origin::own ? ErrorKind::bad_configuration : ErrorKind::permanent;
+    default:
+      return ErrorKind::permanent;
+  }
+}
+
+void fail(::sqlite3* database, int code, Origin origin, std::string_view doing) {
+  const ErrorKind kind = kind_of(code, origin);
+  const char* text = database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(code);
+  throw Error{kind,
+              fmt::format("SQLite: {}: {} (code {}){}", doing, text, code, advice(kind, origin))};
+}
+
+}  // namespace onefold::sqlite

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "onefold/housekeeping.h"
+#include "onefold/stores/sqlite/connection.h"
+
+namespace onefold::sqlite {
+
+/// The text of schema.sql.
+extern const char* const first_schema;
+
+/// Applies what is missing, in one transaction. See `Housekeeping::migrate`.
+std::vector<Migration> migrate(Connection& connection);
+/// See `Housekeeping::check_schema`.
+void check_schema(Connection& connection);
+
+}  // namespace onefold::sqlite

@@ -66,8 +66,8 @@ std::optional<std::int32_t> DatabaseSession::scope(const ScopeName& name) {
   if (!has_room(name)) return std::nullopt;
   connection
       .own(
-          "INSERT INTO main.onefold_scope (consumer, source_or_rule, handler, key_form) "
-          "VALUES (?, ?, ?, ?)")
+          "INSERT INTO main.onefold_scope (consumer, source_or_rule, handler, key_form, "
+          "event_source) VALUES (?, ?, ?, ?, ?)")
       .integer(1, name.consumer)
       .text(2, name.source_or_rule)
       .text(3, name.handler)

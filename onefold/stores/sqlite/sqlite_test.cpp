@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "onefold/error.h"
 #include "onefold/housekeeping.h"
 
 namespace onefold {
@@ -312,15 +313,18 @@ TEST_F(SqliteStore, DeferredRowsKeepHeadersThatAreNotText) {
   delivery.raw = std::string{"\0\xfe", 2};
   const std::vector<std::string> errors{"first", "second"};
   auto transaction = session_->begin();
-  const Deferral deferral{.key = evidence(1).key,
-                          .consumer = consumer_,
-                          .source = "orders",
-                          .delivery = &delivery,
-                          .reason = DeferralReason::conflict,
-                          .errors = errors};
+  Deferral deferral;
+  deferral.key = evidence(1).key;
+  deferral.consumer = consumer_;
+  deferral.source = "orders";
+  deferral.delivery = &delivery;
+  deferral.reason = DeferralReason::conflict;
+  deferral.errors = errors;
   transaction->ledger().defer(std::vector{deferral, deferral});
   ASSERT_EQ(transaction->commit(), CommitResult::committed);
-  const auto records = store_->housekeeping()->deferred({.reason = "conflict"});
+  DeferredFilter filter;
+  filter.reason = "conflict";
+  const auto records = store_->housekeeping()->deferred(filter);
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records[0].count, 2);
   EXPECT_EQ(records[0].event.headers, delivery.event.headers);

@@ -11,11 +11,11 @@ namespace onefold {
 
 /// A handler with its place in a consumer.
 struct HandlerSpec {
-  std::string name;    ///< Recorded as evidence; unique in its consumer.
-  std::string type;    ///< An event type, or a prefix followed by one trailing `*`.
-  int version = 1;     ///< Recorded as evidence. Raise it when the handler's meaning changes.
-  std::string entity;  ///< JSON Pointer into the data, recorded as evidence; empty: none.
-  Handler handle;
+  std::string name = {};    ///< Recorded as evidence; unique in its consumer.
+  std::string type = {};    ///< An event type, or a prefix followed by one trailing `*`.
+  int version = 1;          ///< Recorded as evidence. Raise it when the handler's meaning changes.
+  std::string entity = {};  ///< JSON Pointer into the data, recorded as evidence; empty: none.
+  Handler handle = {};
 };
 
 /// What to do with a type that no handler matches.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "onefold/event.h"
+#include "onefold/evidence.h"
 #include "onefold/statements.h"
 
 /// The hot path's view of a database. The cold one (schema, lists) is in housekeeping.h.
@@ -16,64 +17,6 @@
 /// Every method throws `Error`. Its kind says what to do: `contention` and `unavailable` end the
 /// whole unit and blame no event; `permanent` is the statement's own fault.
 namespace onefold {
-
-/// The small integer that stands for a consumer's name, see `Housekeeping::adopt`.
-using ConsumerId = std::int32_t;
-
-/// How keys are claimed (semantics 3.1). The inbox's unique key is the judge in both.
-enum class ClaimMode {
-  claim_first,  ///< Insert, then run the handlers: the loser of a race waits before its handlers
-                ///< run.
-  optimistic,   ///< Look up, run the handlers, insert last: for partitions with one owner.
-};
-
-/// The proof that an event was handled, and how. Views live until the call returns.
-struct Evidence {
-  Key key;
-  Outcome outcome = Outcome::applied;
-  bool waiting = false;  ///< True while a `deferred` row holds the event; false is final.
-  std::string_view event_source;
-  std::string_view event_id;
-  std::string_view event_type;
-  std::optional<Timestamp> event_time;
-  std::string_view entity;
-  std::string_view
-      handled_by;  ///< "credit@1 notify@3": the handlers that ran, with their versions.
-  Fingerprint fingerprint{};
-  std::string_view result;  ///< What the handler wants to keep.
-  Timestamp recorded_at;
-};
-
-enum class ClaimState {
-  fresh,    ///< Ours (claim-first) or not seen (optimistic): process it.
-  known,    ///< Committed earlier and final.
-  waiting,  ///< Committed earlier, set aside.
-};
-
-/// Whether a known key means a duplicate or a conflict is decided in one place, by the runtime,
-/// which compares the fingerprints (B22): stores never compare them.
-struct Claim {
-  ClaimState state = ClaimState::fresh;
-  Fingerprint fingerprint{};  ///< Of the first claim, unless fresh.
-  Timestamp recorded_at;      ///< Of the first claim, unless fresh. Tells our own in-doubt commit.
-};
-
-enum class DeferralReason { dead, quarantine, conflict };
-const char* to_string(DeferralReason reason) noexcept;
-
-/// An event set aside, with everything needed to look at it and to run it again (P9).
-struct Deferral {
-  Key key;
-  Fingerprint fingerprint{};
-  ConsumerId consumer = 0;
-  std::string_view source;  ///< The subscription it came from.
-  const Delivery* delivery = nullptr;
-  DeferralReason reason = DeferralReason::dead;
-  std::string_view handler;             ///< The one that failed; empty if none ran.
-  std::span<const std::string> errors;  ///< The chain, oldest first.
-  int attempts = 0;
-  Timestamp recorded_at;
-};
 
 /// What the runtime writes beside the business change. All of it commits with the transaction.
 class Ledger {

@@ -1,0 +1,233 @@
+// What the claim and its evidence cost on SQLite: the same business SQL by hand, with look-up
+// first and insert last, and with the insert first. The three take turns batch by batch, so that
+// a busy machine disturbs all of them alike; what counts are the ratios.
+
+#include <benchmark/benchmark.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <random>
+#include <stdexcept>
+
+#include "onefold/error.h"
+#include "onefold/housekeeping.h"
+#include "onefold/stores/sqlite/sqlite.h"
+
+namespace onefold {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int account_count = 10'000;
+constexpr const char* insert_sql =
+    "INSERT INTO payment (id, account, amount) VALUES (:event_id, :account, :amount)";
+constexpr const char* update_sql =
+    "UPDATE account SET balance = balance + :amount WHERE id = :account";
+
+struct Payment {
+  Key key;
+  std::string id;
+  std::int64_t account = 0;
+  std::int64_t amount = 0;
+};
+
+/// Version 4 identifiers, the worst case: every key falls on another page.
+class Payments {
+ public:
+  std::vector<Payment> next(std::size_t count, std::int32_t scope) {
+    std::vector<Payment> batch(count);
+    for (Payment& each : batch) {
+      each.key.scope = scope;
+      for (auto& byte : each.key.bytes) byte = static_cast<std::uint8_t>(random_());
+      each.id = text_of(each.key);
+      each.account = static_cast<std::int64_t>(random_() % account_count);
+      each.amount = static_cast<std::int64_t>(random_() % 1000);
+    }
+    std::ranges::sort(batch, {}, &Payment::key);
+    return batch;
+  }
+
+ private:
+  static std::string text_of(const Key& key) {
+    static constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (std::size_t i = 0; i < key.bytes.size(); ++i) {
+      if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+      text += digits[key.bytes[i] >> 4U];
+      text += digits[key.bytes[i] & 0xfU];
+    }
+    return text;
+  }
+  std::mt19937_64 random_{1};
+};
+
+void check(bool right, const char* what) {
+  if (!right) throw std::runtime_error{what};
+}
+
+/// A new database with the accounts, removed at the end.
+class Shop {
+ public:
+  Shop() {
+    std::string pattern = (fs::temp_directory_path() / "onefold-benchmark-XXXXXX").string();
+    check(::mkdtemp(pattern.data()) != nullptr, "mkdtemp");
+    directory_ = pattern;
+    check(sqlite3_open(path().c_str(), &raw_) == SQLITE_OK, "open");
+    run("PRAGMA journal_mode = WAL");
+    run("PRAGMA synchronous = FULL");
+    run("CREATE TABLE account (id INTEGER PRIMARY KEY, balance INTEGER NOT NULL)");
+    run("CREATE TABLE payment (id TEXT PRIMARY KEY, account INTEGER, amount INTEGER)");
+    run("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) "
+        "INSERT INTO account SELECT i, 0 FROM n");
+  }
+  ~Shop() {
+    sqlite3_close_v2(raw_);
+    fs::remove_all(directory_);
+  }
+  Shop(const Shop&) = delete;
+  Shop& operator=(const Shop&) = delete;
+  std::string path() const { return (directory_ / "shop.db").string(); }
+  sqlite3* raw() const { return raw_; }
+  void run(const char* sql) const {
+    check(sqlite3_exec(raw_, sql, nullptr, nullptr, nullptr) == SQLITE_OK, sql);
+  }
+
+ private:
+  fs::path directory_;
+  sqlite3* raw_ = nullptr;
+};
+
+/// The business change as one would write it without Onefold.
+class ByHand {
+ public:
+  explicit ByHand(bool insert) : insert_{insert} {
+    check(sqlite3_prepare_v2(shop_.raw(), insert_sql, -1, &payment_, nullptr) == SQLITE_OK, "");
+    check(sqlite3_prepare_v2(shop_.raw(), update_sql, -1, &account_, nullptr) == SQLITE_OK, "");
+  }
+  ~ByHand() {
+    sqlite3_finalize(payment_);
+    sqlite3_finalize(account_);
+  }
+  ByHand(const ByHand&) = delete;
+  ByHand& operator=(const ByHand&) = delete;
+
+  void apply(const std::vector<Payment>& batch) {
+    shop_.run("BEGIN IMMEDIATE");
+    for (const Payment& each : batch) {
+      if (insert_) {
+        sqlite3_bind_text(payment_, 1, each.id.data(), static_cast<int>(each.id.size()),
+                          SQLITE_STATIC);
+        sqlite3_bind_int64(payment_, 2, each.account);
+        sqlite3_bind_int64(payment_, 3, each.amount);
+        check(sqlite3_step(payment_) == SQLITE_DONE, "insert");
+        sqlite3_reset(payment_);
+      }
+      sqlite3_bind_int64(account_, 1, each.amount);
+      sqlite3_bind_int64(account_, 2, each.account);
+      check(sqlite3_step(account_) == SQLITE_DONE && sqlite3_changes(shop_.raw()) == 1, "update");
+      sqlite3_reset(account_);
+    }
+    shop_.run("COMMIT");
+  }
+
+ private:
+  Shop shop_;
+  bool insert_;
+  sqlite3_stmt* payment_ = nullptr;
+  sqlite3_stmt* account_ = nullptr;
+};
+
+/// The same under a claim, with complete evidence and the position.
+class WithOnefold {
+ public:
+  WithOnefold(bool insert, ClaimMode mode) : insert_{insert}, mode_{mode} {
+    store_ = sqlite::open_store({.path = shop_.path()});
+    store_->housekeeping()->migrate();
+    consumer_ = store_->housekeeping()->adopt({.name = "billing", .rules = "", .mode = mode}, {});
+    session_ = store_->connect();
+    scope = session_->scope({consumer_, "", "shop", "uuid"}).value();
+  }
+
+  void apply(const std::vector<Payment>& batch) {
+    std::vector<Evidence> evidence(batch.size());
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      evidence[i].key = batch[i].key;
+      evidence[i].event_source = "shop";
+      evidence[i].event_id = batch[i].id;
+      evidence[i].event_type = "payment.received";
+      evidence[i].handled_by = "credit@1";
+      std::ranges::copy(batch[i].key.bytes, evidence[i].fingerprint.rbegin());
+      evidence[i].recorded_at =
+          std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+    }
+    const auto transaction = session_->begin();
+    for (const Claim& each : transaction->ledger().claim(evidence, mode_)) {
+      check(each.state == ClaimState::fresh, "claim");
+    }
+    Statements& sql = transaction->statements();
+    for (const Payment& each : batch) {
+      const std::vector<Parameter> parameters{
+          {"event_id", each.id}, {"account", each.account}, {"amount", each.amount}};
+      if (insert_) sql.execute(insert_sql, parameters, 1);
+      sql.execute(update_sql, parameters, 1);
+    }
+    transaction->ledger().record(evidence, mode_);
+    next_.low += batch.size();
+    transaction->ledger().advance(consumer_, std::vector<Position>{{partition_, {}, next_}});
+    check(transaction->commit() == CommitResult::committed, "commit");
+  }
+
+  std::int32_t scope = 0;
+
+ private:
+  Shop shop_;
+  bool insert_;
+  ClaimMode mode_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Session> session_;
+  ConsumerId consumer_ = 0;
+  std::shared_ptr<const Partition> partition_ =
+      std::make_shared<const Partition>(Partition{"orders", "1", ""});
+  Offset next_;
+};
+
+double seconds(const auto& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Arguments: events in a batch; statements of the handler, 1 or 2.
+void ledger(benchmark::State& state) {
+  const auto size = static_cast<std::size_t>(state.range(0));
+  const bool insert = state.range(1) == 2;
+  ByHand by_hand{insert};
+  WithOnefold optimistic{insert, ClaimMode::optimistic};
+  WithOnefold claim_first{insert, ClaimMode::claim_first};
+  Payments payments;
+  double raw = 0;
+  double last = 0;
+  double first = 0;
+  for (auto _ : state) {
+    const std::vector<Payment> batch = payments.next(size, optimistic.scope);
+    raw += seconds([&] { by_hand.apply(batch); });
+    last += seconds([&] { optimistic.apply(batch); });
+    first += seconds([&] { claim_first.apply(batch); });
+  }
+  const double events = static_cast<double>(state.iterations()) * static_cast<double>(size);
+  state.counters["raw_per_second"] = events / raw;
+  state.counters["optimistic_per_second"] = events / last;
+  state.counters["claim_first_per_second"] = events / first;
+  state.counters["optimistic_ratio"] = raw / last;
+  state.counters["claim_first_ratio"] = raw / first;
+}
+BENCHMARK(ledger)
+    ->ArgNames({"batch", "statements"})
+    ->ArgsProduct({{100, 1000}, {1, 2}})
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace onefold

@@ -143,7 +143,7 @@ class CppScan(unittest.TestCase):
         self.assertEqual([(1, 5), (6, 6)], self.functions(text))
 
     def test_braces_in_literals_and_comments_do_not_count(self):
-        text = "void a() {\n  b(\"{\", '{', R\"({{)\", 10'000);  // {\n  /* { */\n}\nvoid c() {}"
+        text = 'void a() {\n  b("{", \'{\', R"({{)", 10\'000);  // {\n  /* { */\n}\nvoid c() {}'
         self.assertEqual([(1, 4), (5, 5)], self.functions(text))
 
     def test_variables_and_enumerations_are_no_functions(self):

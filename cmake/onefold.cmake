@@ -5,6 +5,9 @@ target_compile_features(onefold_warnings INTERFACE cxx_std_20)
 target_compile_options(onefold_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -fno-omit-frame-pointer)
 
+# GCC 12 sees overlapping copies in "text" + std::string where there are none (its bug 105651).
+target_compile_options(onefold_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+
 option(ONEFOLD_WERROR "Warnings are errors" OFF)
 if(ONEFOLD_WERROR)
   target_compile_options(onefold_warnings INTERFACE -Werror)
@@ -43,6 +46,7 @@ function(onefold_test name)
     set(arg_LABEL fast)
   endif()
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} onefold_warnings GTest::gtest_main rapidcheck)
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} onefold_warnings GTest::gtest_main
+                        rapidcheck)
   gtest_discover_tests(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600 DISCOVERY_TIMEOUT 60)
 endfunction()

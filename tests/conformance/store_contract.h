@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <future>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,8 @@ struct StoreUnderTest {
   bool one_thread;   ///< A call that has to wait throws `memory::Blocked` instead.
   bool interleaves;  ///< Two transactions that write can be open at the same time.
 };
+
+void PrintTo(const StoreUnderTest& store, std::ostream* out);
 
 /// All stores. A new one adds its line here.
 std::vector<StoreUnderTest> all_stores();

@@ -1,6 +1,12 @@
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <ostream>
 #include <utility>
 
 #include "onefold/stores/memory/memory.h"
+#include "onefold/stores/sqlite/sqlite.h"
 #include "tests/conformance/store_contract.h"
 
 namespace onefold::conformance {
@@ -33,13 +39,75 @@ std::unique_ptr<Database> pipelined_memory_database() {
   return std::make_unique<MemoryDatabase>(true);
 }
 
+/// In memory where the system has such a folder: the suite loses no power, and need not wait for a
+/// disk.
+std::filesystem::path scratch() {
+  const std::filesystem::path shared_memory{"/dev/shm"};
+  if (access(shared_memory.c_str(), W_OK) == 0) return shared_memory;
+  return testing::TempDir();
+}
+
+/// A file in a folder of its own, gone with the test.
+class SqliteDatabase final : public Database {
+ public:
+  SqliteDatabase() {
+    static std::atomic<int> count{0};
+    folder_ = scratch() /
+              ("onefold-conformance-" + std::to_string(getpid()) + "-" + std::to_string(++count));
+    std::filesystem::create_directories(folder_);
+    reopen();
+    store_->housekeeping()->migrate();
+    const auto session = store_->connect();
+    const auto transaction = session->begin();
+    transaction->statements().change(
+        "CREATE TABLE cell (name TEXT PRIMARY KEY, amount INTEGER NOT NULL) STRICT", {});
+    transaction->commit();
+  }
+  ~SqliteDatabase() override {
+    store_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  SqliteDatabase(const SqliteDatabase&) = delete;
+  SqliteDatabase& operator=(const SqliteDatabase&) = delete;
+
+  Store& store() override { return *store_; }
+  void reopen() override {
+    store_.reset();
+    store_ = sqlite::open_store(
+        {.path = (folder_ / "contract.db").string(), .event_sources_max = few_sources});
+  }
+  std::vector<std::string> audit() override {
+    const auto session = store_->connect();
+    const auto transaction = session->begin();
+    const Rows rows = transaction->statements().query(
+        "SELECT who || ': ' || detail FROM onefold_audit ORDER BY id", {});
+    std::vector<std::string> texts;
+    for (const auto& row : rows) texts.push_back(std::get<std::string>(row.at(0)));
+    return texts;
+  }
+
+ private:
+  std::filesystem::path folder_;
+  std::unique_ptr<Store> store_;
+};
+
+std::unique_ptr<Database> sqlite_database() {
+  return std::make_unique<SqliteDatabase>();
+}
+
 }  // namespace
 
 std::vector<StoreUnderTest> all_stores() {
   return {
       {"memory", memory_database, few_sources, /*one_thread=*/true, /*interleaves=*/true},
       {"memory_pipelined", pipelined_memory_database, few_sources, true, true},
+      {"sqlite", sqlite_database, few_sources, false, false},
   };
+}
+
+void PrintTo(const StoreUnderTest& store, std::ostream* out) {
+  *out << store.name;
 }
 
 std::vector<StoreUnderTest> interleaving_stores() {

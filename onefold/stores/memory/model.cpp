@@ -24,11 +24,13 @@ void Database::wait_for(int holder, int session) {
 void Database::commit(int session) {
   Tables& writes = open.at(session)->work.writes;
   Tables& tables = committed.tables;
+  // New rows are numbered here, in their order: ids then follow the commits and leave no gaps.
+  std::map<std::int64_t, DeferredRecord*> fresh;
   for (auto& [id, row] : writes.deferred) {
-    // Numbered here, so that ids follow the order of the commits and leave no gaps.
-    if (row.id == 0) row.id = ++committed.last_deferred_id;
-    tables.deferred.insert_or_assign(id, std::move(row));
+    if (row.id < 0) fresh.emplace(-row.id, &row);
   }
+  for (const auto& [order, row] : fresh) row->id = ++committed.last_deferred_id;
+  for (auto& [id, row] : writes.deferred) tables.deferred.insert_or_assign(id, std::move(row));
   for (auto& [key, row] : writes.inbox) tables.inbox.insert_or_assign(key, std::move(row));
   for (auto& [id, offset] : writes.positions) tables.positions.insert_or_assign(id, offset);
   for (auto& [consumer, count] : writes.touches) tables.touches[consumer] += count;

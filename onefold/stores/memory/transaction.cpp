@@ -247,8 +247,11 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
     }
     const auto& consumers = database_->committed.consumers;
     const auto consumer = consumers.find(deferral.consumer);
-    writes().deferred.emplace(
-        id, to_record(deferral, consumer == consumers.end() ? "" : consumer->second.name));
+    DeferredRecord row =
+        to_record(deferral, consumer == consumers.end() ? "" : consumer->second.name);
+    // Its place among the new rows; rows are never removed within a transaction but by an undo.
+    row.id = -static_cast<std::int64_t>(writes().deferred.size()) - 1;
+    writes().deferred.emplace(id, std::move(row));
   }
 
   void advance_one(ConsumerId consumer, const Position& position) {

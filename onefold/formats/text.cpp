@@ -55,15 +55,14 @@ class FieldReader {
     rest_.remove_prefix(count);
     return microseconds{value};
   }
-  bool failed() const { return failed_; }
-  bool complete() const { return !failed_ && rest_.empty(); }
-
- private:
   int fail() {
     failed_ = true;
     rest_ = {};
     return 0;
   }
+  bool complete() const { return !failed_ && rest_.empty(); }
+
+ private:
   std::string_view rest_;
   bool failed_ = false;
 };
@@ -76,7 +75,7 @@ minutes read_offset(FieldReader& reader) {
   const int hour = reader.digits(2);
   reader.expect(':');
   const int minute = reader.digits(2);
-  if (hour > 23 || minute > 59) reader.expect('\0');
+  if (hour > 23 || minute > 59) reader.fail();
   const minutes offset{hour * 60 + minute};
   return ahead ? offset : -offset;
 }

@@ -1,0 +1,219 @@
+#include "onefold/runner.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "onefold/brokers/file/file.h"
+#include "onefold/error.h"
+#include "onefold/formats/fields.h"
+#include "onefold/stores/sqlite/sqlite.h"
+
+namespace onefold {
+namespace {
+
+/// Real files in a folder that goes away, a real database, and the public interface alone.
+class RunnerTest : public testing::Test {
+ protected:
+  RunnerTest()
+      : folder_{std::filesystem::temp_directory_path() /
+                ("onefold_runner_" + std::to_string(::getpid()) + "_" +
+                 testing::UnitTest::GetInstance()->current_test_info()->name())} {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    store_ = sqlite::open_store({.path = path("shop.db")});
+    change("CREATE TABLE account (id INTEGER PRIMARY KEY, balance INTEGER NOT NULL)");
+    change("INSERT INTO account VALUES (1, 0), (2, 0)");
+  }
+  ~RunnerTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  void change(const std::string& sql) {
+    store_->housekeeping()->migrate();
+    const auto session = store_->connect();
+    const auto transaction = session->begin();
+    transaction->statements().change(sql, {});
+    ASSERT_EQ(transaction->commit(), CommitResult::committed);
+  }
+  std::int64_t balance(std::int64_t account) {
+    const auto session = store_->connect();
+    const auto transaction = session->begin();
+    return std::get<std::int64_t>(
+        transaction->statements()
+            .query("SELECT balance FROM account WHERE id = :id", {{"id", account}})
+            .at(0)
+            .at(0));
+  }
+
+  SourceFactory file_of(const std::string& name, std::initializer_list<const char*> lines) {
+    std::ofstream out{path(name + ".jsonl"), std::ios::app};
+    for (const char* line : lines) out << line << '\n';
+    return file::source({.name = name,
+                         .path = path(name + ".jsonl"),
+                         .format = file::Format::json,
+                         .identity = {.id = "/id", .source = "literal:shop", .type = "/type"},
+                         .id_prefix = prefix_});
+  }
+
+  static Consumer billing(const std::string& name = "billing") {
+    Consumer consumer{.name = name};
+    consumer.on("credit", [](const Event& event, Context& context) {
+      const Fields fields{event};
+      context.sql().execute(
+          "UPDATE account SET balance = balance + :amount WHERE id = :account",
+          {{"amount", fields.int64("/amount")}, {"account", fields.int64("/account")}}, 1);
+      return Answer::done();
+    });
+    return consumer;
+  }
+
+  std::filesystem::path folder_;
+  std::unique_ptr<Store> store_;
+  std::string prefix_;
+};
+
+constexpr const char* first = R"({"id":"e1","type":"credit","account":1,"amount":10})";
+constexpr const char* second = R"({"id":"e2","type":"credit","account":2,"amount":5})";
+constexpr const char* reordered = R"({"amount":10,"account":1,"type":"credit","id":"e1"})";
+constexpr const char* forged = R"({"id":"e1","type":"credit","account":1,"amount":99})";
+constexpr const char* mistyped = R"({"id":"e3","type":"credit","account":1,"amount":"ten"})";
+
+TEST_F(RunnerTest, AFileIsAppliedOnceHoweverOftenItIsRun) {
+  const SourceFactory source = file_of("orders", {first, second, reordered, forged, mistyped, "{"});
+  for (int run = 0; run < 3; ++run) {
+    Runner runner{*store_};
+    runner.add(billing(), source);
+    const Totals totals = runner.run_until_idle();
+    EXPECT_EQ(totals.received(), run == 0 ? 6 : 0);
+    EXPECT_EQ(totals[Outcome::applied], run == 0 ? 2 : 0);
+    EXPECT_EQ(totals[Outcome::duplicate], run == 0 ? 1 : 0);
+    EXPECT_EQ(totals[Outcome::conflict], run == 0 ? 1 : 0);
+    EXPECT_EQ(totals[Outcome::dead], run == 0 ? 2 : 0);
+  }
+  EXPECT_EQ(balance(1), 10);
+  EXPECT_EQ(balance(2), 5);
+}
+
+TEST_F(RunnerTest, B15_SeveralConsumersAndSourcesShareASession) {
+  Runner runner{*store_};
+  runner.add(billing(), file_of("orders", {first, second}));
+  runner.add(billing(), file_of("again", {second, first}));
+  runner.add(billing("mail"), file_of("orders", {}));
+  const Totals totals = runner.run_until_idle();
+  EXPECT_EQ(totals[Outcome::applied], 4);
+  EXPECT_EQ(totals[Outcome::duplicate], 2);
+  EXPECT_EQ(balance(1), 20);
+  EXPECT_EQ(balance(2), 10);
+}
+
+TEST_F(RunnerTest, B02_AHandlerThatCommitsOnOurConnectionFailsLoudly) {
+  Consumer consumer = billing();
+  consumer.on({.name = "careless", .type = "credit", .handle = [](const Event&, Context& context) {
+                 // What a library that knows nothing of us would do, without looking at the result.
+                 sqlite3_exec(sqlite::connection(context.transaction()), "COMMIT", nullptr, nullptr,
+                              nullptr);
+                 return Answer::done();
+               }});
+  Runner runner{*store_};
+  runner.add(consumer, file_of("orders", {first, second}));
+  try {
+    runner.run_until_idle();
+    FAIL() << "the consumer went on";
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.contract_violation());
+    EXPECT_NE(std::string{error.what()}.find("e1"), std::string::npos) << error.what();
+    EXPECT_NE(std::string{error.what()}.find("careless"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(balance(1), 0);
+  Runner healthy{*store_};
+  healthy.add(billing(), file_of("orders", {}));
+  EXPECT_EQ(healthy.run_until_idle()[Outcome::applied], 2);
+  EXPECT_EQ(balance(1), 10);
+}
+
+TEST_F(RunnerTest, ChangedKeyRulesAreRefusedUntilAPersonSaysWhy) {
+  {
+    Runner runner{*store_};
+    runner.add(billing(), file_of("orders", {first}));
+    runner.run_until_idle();
+  }
+  prefix_ = "evt_";
+  {
+    Runner runner{*store_};
+    runner.add(billing(), file_of("orders", {second}));
+    try {
+      runner.run_until_idle();
+      FAIL() << "the rule was changed in silence";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::bad_configuration);
+      EXPECT_NE(std::string{error.what()}.find("id_prefixes"), std::string::npos) << error.what();
+    }
+  }
+  Runner runner{*store_, {.rule_change = RuleChange{.who = "ann", .reason = "new publisher"}}};
+  runner.add(billing(), file_of("orders", {}));
+  EXPECT_EQ(runner.run_until_idle()[Outcome::applied], 1);
+}
+
+TEST_F(RunnerTest, AnotherSourceIsNoChangeOfRules) {
+  {
+    Runner runner{*store_};
+    runner.add(billing(), file_of("orders", {first}));
+    runner.run_until_idle();
+  }
+  Runner runner{*store_};
+  runner.add(billing(), file_of("orders", {}));
+  runner.add(billing(), file_of("returns", {first, second}));
+  const Totals totals = runner.run_until_idle();
+  EXPECT_EQ(totals[Outcome::duplicate], 1);
+  EXPECT_EQ(totals[Outcome::applied], 1);
+}
+
+TEST_F(RunnerTest, StopEndsAfterTheBatchInHand) {
+  Consumer consumer = billing();
+  consumer.batch_max = 1;
+  std::int64_t seen = 0;
+  Runner* running = nullptr;
+  Runner runner{*store_, {.progress = [&](const Totals& totals) {
+                  seen = totals.received();
+                  running->stop();
+                }}};
+  running = &runner;
+  runner.add(consumer, file_of("orders", {first, second}));
+  EXPECT_EQ(runner.run().received(), 1);
+  EXPECT_EQ(seen, 1);
+  EXPECT_EQ(balance(1), 10);
+  EXPECT_EQ(balance(2), 0);
+}
+
+TEST_F(RunnerTest, WhatCannotWorkIsRefusedInWords) {
+  Runner runner{*store_};
+  const auto refused = [&](const Consumer& consumer) {
+    try {
+      runner.add(consumer, file_of("orders", {}));
+    } catch (const Error& error) {
+      return error.kind() == ErrorKind::bad_configuration ? std::string{error.what()} : "";
+    }
+    return std::string{"accepted"};
+  };
+  Consumer nameless = billing("");
+  EXPECT_NE(refused(nameless).find("needs a name"), std::string::npos);
+  Consumer greedy = billing();
+  greedy.batch_max = 100'000;
+  EXPECT_NE(refused(greedy).find("batch_max"), std::string::npos);
+  Consumer twice = billing();
+  twice.on(twice.handlers.front());
+  EXPECT_NE(refused(twice).find("two handlers"), std::string::npos);
+  Consumer star = billing("star");
+  star.on({.name = "x", .type = "a*b", .handle = star.handlers.front().handle});
+  EXPECT_NE(refused(star).find("*"), std::string::npos);
+  runner.add(billing(), file_of("orders", {}));
+  EXPECT_NE(refused(billing()).find("twice"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace onefold

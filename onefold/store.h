@@ -27,7 +27,7 @@ class Ledger {
   /// that rolls back leaves the key to us (B03). One answer per element, in order (B05).
   virtual std::vector<Claim> claim(std::span<const Evidence> wanted, ClaimMode mode) = 0;
   /// Optimistic: inserts the complete rows; throws `contention` if a rival has one of the keys.
-  /// Claim-first: updates our own uncommitted rows with the outcome, state and result.
+  /// Claim-first: updates our own uncommitted rows with the outcome, state, handlers and result.
   virtual void record(std::span<const Evidence> evidence, ClaimMode mode) = 0;
   /// Inserts the rows that hold the bytes. Their inbox rows were inserted in this transaction, but
   /// for `conflict`, which has none. A repetition of the same key and fingerprint is counted.

@@ -178,12 +178,13 @@ TEST_P(ClaimContract, AKeyThatAppearedSinceTheProbeIsContention) {
   EXPECT_EQ(housekeeping()->evidence(key(2))->event_id, "rival");
 }
 
-TEST_P(ClaimContract, AClaimFirstRecordUpdatesOutcomeStateAndResult) {
+TEST_P(ClaimContract, AClaimFirstRecordUpdatesOutcomeStateHandlersAndResult) {
   commit([&](Transaction& transaction) {
     Evidence done = evidence(key(1));
     claim(transaction, done);
     done.outcome = Outcome::dead;
     done.waiting = true;
+    done.handled_by = "credit@1 notify@3";
     done.result = "receipt 17";
     transaction.ledger().record({&done, 1}, ClaimMode::claim_first);
   });
@@ -191,6 +192,7 @@ TEST_P(ClaimContract, AClaimFirstRecordUpdatesOutcomeStateAndResult) {
   ASSERT_TRUE(record.has_value());
   EXPECT_EQ(record->outcome, Outcome::dead);
   EXPECT_TRUE(record->waiting);
+  EXPECT_EQ(record->handled_by, "credit@1 notify@3");
   EXPECT_EQ(record->result, "receipt 17");
 }
 

@@ -90,7 +90,7 @@ class Player {
     Statements& sql = transaction_->statements();
     const Evidence wanted = proof(step);
     const std::string row = name_ + " row " + std::to_string(step.number);
-    const Parameters change{{"name", row}, {"amount", std::int64_t{step.variant}}};
+    const std::vector<Parameter> change{{"name", row}, {"amount", std::int64_t{step.variant}}};
     switch (step.kind) {
       case Step::claim: {
         const Claim answer = conformance::claim(*transaction_, wanted);
@@ -181,7 +181,8 @@ class Player {
       const auto record = housekeeping_->evidence(key({0, number, 0}));
       if (!record) continue;
       seen_ << "  inbox " << number << ' ' << to_string(record->outcome) << ' ' << record->waiting
-            << ' ' << record->result << ' ' << int{record->fingerprint[0]} << '\n';
+            << ' ' << record->result << ' ' << record->handled_by << ' '
+            << int{record->fingerprint[0]} << '\n';
     }
     DeferredFilter mine;
     mine.consumer = name_;
@@ -208,6 +209,7 @@ class Player {
     constexpr std::array outcomes{Outcome::applied, Outcome::stale, Outcome::dead};
     proof.outcome = outcomes.at(static_cast<std::size_t>(step.variant) % outcomes.size());
     proof.waiting = proof.outcome == Outcome::dead;
+    if (proof.waiting) proof.handled_by = {};
     result_ = "result " + std::to_string(step.variant);
     proof.result = result_;
     return proof;

@@ -227,6 +227,7 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
     }
     own->second.outcome = evidence.outcome;
     own->second.waiting = evidence.waiting;
+    own->second.handled_by = evidence.handled_by;
     own->second.result = evidence.result;
   }
 

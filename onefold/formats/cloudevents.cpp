@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -59,7 +58,7 @@ class CloudEventsDecoder final : public Decoder {
     Event& event = delivery.event;
     const Members members = sort_out(*object, event.headers);
     read_version(members.specversion);
-    read_id(members.id, event.id);
+    envelope_.read_id(members.id, IdType::string, event.id);
     envelope_.read_text(members.source, "SOURCE_MISSING: the event has no source", event.source);
     envelope_.read_text(members.type, "TYPE_MISSING: the event has no type", event.type);
     envelope_.read_text(members.subject, {}, event.subject);
@@ -93,15 +92,6 @@ class CloudEventsDecoder final : public Decoder {
       envelope_.refuse("SPECVERSION: the event is not of CloudEvents 1.0");
   }
 
-  void read_id(const std::optional<JsonValue>& value, std::string& id) {
-    if (value && value->kind() == JsonKind::string) {
-      id.assign(value->text());
-    } else if (value && value->kind() != JsonKind::null) {
-      return envelope_.refuse("ID_TYPE: the id is not a string");
-    }
-    envelope_.check_id(id);
-  }
-
   /// Booleans and 32-bit integers stand for their canonical strings.
   void read_extension(const JsonValue& value, Headers& headers) {
     std::string text;
@@ -109,13 +99,10 @@ class CloudEventsDecoder final : public Decoder {
     if (value.kind() == JsonKind::boolean) {
       text = value.raw();
     } else if (value.kind() == JsonKind::number) {
-      std::int32_t number = 0;
-      const std::string_view token = value.raw();
-      const auto [end, problem] =
-          std::from_chars(token.data(), token.data() + token.size(), number);
-      if (problem != std::errc{} || end != token.data() + token.size())
+      const auto number = integer_from<std::int32_t>(value.raw());
+      if (!number)
         return envelope_.refuse("ATTRIBUTE_TYPE: a number attribute is no 32-bit integer");
-      text = std::to_string(number);
+      text = std::to_string(*number);
     } else {
       envelope_.read_text(value, {}, text);
     }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+
+#include "onefold/formats/json_token.h"
 #include "onefold/formats/text.h"
 
 namespace onefold {
@@ -34,6 +37,24 @@ std::optional<JsonValue> Envelope::open(std::string_view bytes, Delivery& delive
 
 void Envelope::refuse(std::string_view defect) {
   if (delivery_->defect.empty()) delivery_->defect.assign(defect);
+}
+
+void Envelope::read_id(const std::optional<JsonValue>& value, IdType type, std::string& to) {
+  if (value && value->kind() != JsonKind::null) {
+    if (type == IdType::string) {
+      if (value->kind() != JsonKind::string) return refuse("ID_TYPE: the id is not a string");
+      to.assign(value->text());
+    } else {
+      const std::string_view token = value->raw();
+      // "-0" would be a second spelling of 0.
+      if (!is_json_integer(token) || token == "-0")
+        return refuse("ID_TYPE: the id is not an integer");
+      if (!integer_from<std::int64_t>(token))
+        return refuse("ID_RANGE: the id does not fit in 64 bits");
+      to.assign(token);
+    }
+  }
+  check_id(to);
 }
 
 void Envelope::check_id(const std::string& id) {

@@ -22,14 +22,16 @@ class Envelope {
 
   /// The defect's text is "CODE: why".
   void refuse(std::string_view defect);
-  /// Says what is wrong with the id, if anything is.
-  void check_id(const std::string& id);
+  /// Null, absent and white space are no id (B12), and none is ever generated.
+  void read_id(const std::optional<JsonValue>& value, IdType type, std::string& to);
   /// Assigns a string attribute. Null and absent leave it empty; `missing` is the defect if it must
   /// not be, and empty if it may.
   void read_text(const std::optional<JsonValue>& value, std::string_view missing, std::string& to);
   void read_time(const std::optional<JsonValue>& value, std::optional<Timestamp>& to);
 
  private:
+  void check_id(const std::string& id);
+
   DecodeLimits limits_;
   JsonDocument document_;
   Delivery* delivery_ = nullptr;

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <utility>
 
 #include "onefold/error.h"
@@ -64,13 +63,11 @@ std::string found(const JsonValue& value) {
                           pointer.empty() ? "\"\"" : pointer, expectation(type), there)};
 }
 
-/// A number token as a number; absent if it does not fit. Takes the whole token or nothing.
-template <typename Number>
-std::optional<Value> number_from(std::string_view token) {
-  Number number{};
-  const char* const end = token.data() + token.size();
-  const auto [stop, problem] = std::from_chars(token.data(), end, number);
-  if (problem != std::errc{} || stop != end) return {};
+/// Infinities and numbers too small to tell from zero are no doubles.
+std::optional<Value> double_from(std::string_view token) {
+  double number = 0;
+  if (std::from_chars(token.data(), token.data() + token.size(), number).ec != std::errc{})
+    return {};
   return Value{number};
 }
 
@@ -117,9 +114,9 @@ std::optional<Value> from_string(std::string_view text, FieldType type) {
 std::optional<Value> from_number(std::string_view token, FieldType type) {
   switch (type) {
     case FieldType::int64:
-      return is_json_integer(token) ? number_from<std::int64_t>(token) : std::nullopt;
+      return integer_from<std::int64_t>(token);
     case FieldType::real:
-      return number_from<double>(token);
+      return double_from(token);
     case FieldType::decimal:
       return Value{std::string{token}};
     default:

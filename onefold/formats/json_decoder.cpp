@@ -1,13 +1,9 @@
-#include <charconv>
-#include <cstdint>
 #include <string>
 #include <utility>
 
 #include "onefold/error.h"
 #include "onefold/formats/decoder.h"
 #include "onefold/formats/envelope.h"
-#include "onefold/formats/json_token.h"
-#include "onefold/formats/text.h"
 
 namespace onefold {
 namespace {
@@ -54,7 +50,7 @@ class JsonDecoder final : public Decoder {
     const auto object = envelope_.open(bytes, delivery);
     if (!object) return;
     Event& event = delivery.event;
-    read_id(id_.in(*object), event.id);
+    envelope_.read_id(id_.in(*object), id_type_, event.id);
     read(source_, *object, "SOURCE_MISSING: the event has no source", event.source);
     read(type_, *object, "TYPE_MISSING: the event has no type", event.type);
     read(subject_, *object, {}, event.subject);
@@ -79,25 +75,6 @@ class JsonDecoder final : public Decoder {
     } else {
       envelope_.read_text(place.in(object), missing, to);
     }
-  }
-
-  void read_id(const std::optional<JsonValue>& value, std::string& id) {
-    if (!value || value->kind() == JsonKind::null) return envelope_.check_id(id);
-    if (id_type_ == IdType::string) {
-      if (value->kind() != JsonKind::string)
-        return envelope_.refuse("ID_TYPE: the id is not a string");
-      id.assign(value->text());
-    } else {
-      const std::string_view token = value->raw();
-      // "-0" would be a second spelling of 0.
-      if (!is_json_integer(token) || token == "-0")
-        return envelope_.refuse("ID_TYPE: the id is not an integer");
-      std::int64_t number = 0;
-      if (std::from_chars(token.data(), token.data() + token.size(), number).ec != std::errc{})
-        return envelope_.refuse("ID_RANGE: the id is an integer beyond 64 bits");
-      id.assign(token);
-    }
-    envelope_.check_id(id);
   }
 };
 

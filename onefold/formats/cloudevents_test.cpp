@@ -1,36 +1,24 @@
-#include "onefold/formats/decoder.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "onefold/error.h"
+#include "onefold/formats/decoder.h"
+#include "onefold/formats/hostile_inputs.h"
 #include "onefold/formats/json_generator.h"
 #include "onefold/formats/text.h"
 
 namespace onefold {
 namespace {
 
+using hostile::code_of;
 using namespace std::string_literals;
-
-const IdentityRule by_event_id{.id = "/event_id", .source = "literal:shop", .type = "/type"};
-
-std::string code_of(const Delivery& delivery) {
-  return delivery.defect.substr(0, delivery.defect.find(':'));
-}
 
 Delivery decode_cloudevents(std::string_view bytes, DecodeLimits limits = {}) {
   Delivery delivery;
   open_cloudevents_decoder(limits)->decode(bytes, delivery);
-  return delivery;
-}
-
-Delivery decode_json(std::string_view bytes, const IdentityRule& rule = by_event_id,
-                     DecodeLimits limits = {}) {
-  Delivery delivery;
-  open_json_decoder(rule, limits)->decode(bytes, delivery);
   return delivery;
 }
 
@@ -52,62 +40,7 @@ std::string cloudevent(const std::string& changes) {
   return text + "}";
 }
 
-struct Hostile {
-  const char* name;
-  std::string bytes;
-  const char* code;  ///< Empty: a valid event.
-};
-
-std::string id_of(std::size_t size) {
-  return std::string(size, 'x');
-}
-
-/// What every decoder must say to an id, whatever the format: `quoted` is the id as JSON.
-std::vector<Hostile> hostile_ids() {
-  return {
-      {"B12 empty id", "\"\"", "ID_MISSING"},
-      {"B12 null id", "null", "ID_MISSING"},
-      {"B12 id of spaces", "\"  \"", "ID_MISSING"},
-      {"B12 id of white space", R"("\t\r\n ")", "ID_MISSING"},
-      {"id of 1 byte", "\"x\"", ""},
-      {"id of 512 bytes", '"' + id_of(512) + '"', ""},
-      {"id of 513 bytes", '"' + id_of(513) + '"', "ID_TOO_LONG"},
-      {"id of 512 characters in 1024 bytes",
-       '"' +
-           [] {
-             std::string text;
-             for (int count = 0; count < 512; ++count) text += "\u00e9";
-             return text;
-           }() +
-           '"',
-       "ID_TOO_LONG"},
-      {"id of 1,000,000 bytes", '"' + id_of(1'000'000) + '"', "ID_TOO_LONG"},
-      {"B29 number", "1", "ID_TYPE"},
-      {"B29 number beyond 2^53", "5000000001443512100", "ID_TYPE"},
-      {"B29 fraction", "1.0", "ID_TYPE"},
-      {"B29 exponent", "1e0", "ID_TYPE"},
-      {"B29 true", "true", "ID_TYPE"},
-      {"B29 false", "false", "ID_TYPE"},
-      {"array", "[\"x\"]", "ID_TYPE"},
-      {"object", "{}", "ID_TYPE"},
-      {"B29 number in a string", "\"1\"", ""},
-      {"B11 NUL", R"("x\u0000y")", "ID_NUL"},
-      {"B11 only NUL", R"("\u0000")", "ID_NUL"},
-      {"B11 the text of an escape", R"("x\\u0000y")", ""},
-      {"B11 lone surrogate", R"("\ud83d")", "BAD_ESCAPE"},
-      {"invalid UTF-8", "\"\xff\"", "BAD_UTF8"},
-      {"line breaks", R"("a\r\nb")", ""},
-      {"a tab", R"("a\tb")", ""},
-      {"direction override", "\"a\u202eb\"", ""},
-      {"terminal escape", R"("\u001b[31m")", ""},
-      {"percent sign", R"("a%00b")", ""},
-      {"a space behind", R"("evt-1 ")", ""},
-      {"a noncharacter", "\"\uFFFE\"", ""},
-      {"SQL", R"("'); DROP TABLE inbox;--")", ""},
-  };
-}
-
-std::vector<Hostile> hostile_texts() {
+std::vector<hostile::Input> hostile_texts() {
   std::string deep;
   for (int count = 0; count < 100'000; ++count) deep += "[";
   return {
@@ -140,48 +73,37 @@ std::vector<Hostile> hostile_texts() {
 TEST(CloudEvents, HostileIds) {
   const auto decoder = open_cloudevents_decoder();
   Delivery delivery;  // One for all: nothing of an event may stay for the next.
-  for (const Hostile& hostile : hostile_ids()) {
-    const std::string bytes = cloudevent("\"id\":" + hostile.bytes);
+  for (const hostile::Input& input : hostile::ids()) {
+    const std::string bytes = cloudevent("\"id\":" + input.bytes);
     decoder->decode(bytes, delivery);
-    EXPECT_EQ(code_of(delivery), hostile.code) << hostile.name << ": " << delivery.defect;
-    EXPECT_EQ(delivery.raw, bytes) << hostile.name;
+    EXPECT_EQ(code_of(delivery), input.code) << input.name << ": " << delivery.defect;
+    EXPECT_EQ(delivery.raw, bytes) << input.name;
     EXPECT_EQ(delivery.event.id.empty(), delivery.defect.starts_with("ID_TYPE") ||
                                              delivery.defect.starts_with("BAD_") ||
-                                             hostile.bytes == "null" || hostile.bytes == "\"\"")
-        << hostile.name;
+                                             input.bytes == "null" || input.bytes == "\"\"")
+        << input.name;
   }
   decoder->decode(cloudevent("-\"id\""), delivery);
-  EXPECT_EQ(code_of(delivery), "ID_MISSING");
-}
-
-TEST(JsonDecoder, HostileIds) {
-  const auto decoder = open_json_decoder(by_event_id);
-  Delivery delivery;
-  for (const Hostile& hostile : hostile_ids()) {
-    decoder->decode("{\"type\":\"t\",\"event_id\":" + hostile.bytes + "}", delivery);
-    EXPECT_EQ(code_of(delivery), hostile.code) << hostile.name << ": " << delivery.defect;
-  }
-  decoder->decode(R"({"type":"t","id":"another name"})", delivery);
   EXPECT_EQ(code_of(delivery), "ID_MISSING");
 }
 
 TEST(CloudEvents, HostileTexts) {
   const auto decoder = open_cloudevents_decoder();
   Delivery delivery;
-  for (const Hostile& hostile : hostile_texts()) {
-    decoder->decode(hostile.bytes, delivery);
-    EXPECT_EQ(code_of(delivery), hostile.code) << hostile.name << ": " << delivery.defect;
-    EXPECT_EQ(delivery.raw, hostile.bytes) << hostile.name;
-    EXPECT_EQ(delivery.event.id, "") << hostile.name;
-    EXPECT_FALSE(delivery.event.data) << hostile.name;
+  for (const hostile::Input& input : hostile_texts()) {
+    decoder->decode(input.bytes, delivery);
+    EXPECT_EQ(code_of(delivery), input.code) << input.name << ": " << delivery.defect;
+    EXPECT_EQ(delivery.raw, input.bytes) << input.name;
+    EXPECT_EQ(delivery.event.id, "") << input.name;
+    EXPECT_FALSE(delivery.event.data) << input.name;
     decoder->decode(cloudevent("\"data\":1"), delivery);
-    EXPECT_EQ(delivery.defect, "") << "after " << hostile.name;
-    EXPECT_EQ(delivery.event.data, "1") << "after " << hostile.name;
+    EXPECT_EQ(delivery.defect, "") << "after " << input.name;
+    EXPECT_EQ(delivery.event.data, "1") << "after " << input.name;
   }
 }
 
 TEST(CloudEvents, HostileAttributes) {
-  const std::vector<Hostile> cases{
+  const std::vector<hostile::Input> cases{
       {"no source", "-\"source\"", "SOURCE_MISSING"},
       {"empty source", "\"source\":\"\"", "SOURCE_MISSING"},
       {"null source", "\"source\":null", "SOURCE_MISSING"},
@@ -216,10 +138,10 @@ TEST(CloudEvents, HostileAttributes) {
       {"base64 with a line break", R"("data_base64":"AA\n==")", "ATTRIBUTE_TYPE"},
       {"number base64", R"("data_base64":1)", "ATTRIBUTE_TYPE"},
   };
-  for (const Hostile& hostile : cases) {
-    const Delivery delivery = decode_cloudevents(cloudevent(hostile.bytes));
-    EXPECT_EQ(code_of(delivery), hostile.code) << hostile.name << ": " << delivery.defect;
-    EXPECT_EQ(delivery.event.id, "e1") << hostile.name << ": a person sees whose event it is";
+  for (const hostile::Input& input : cases) {
+    const Delivery delivery = decode_cloudevents(cloudevent(input.bytes));
+    EXPECT_EQ(code_of(delivery), input.code) << input.name << ": " << delivery.defect;
+    EXPECT_EQ(delivery.event.id, "e1") << input.name << ": a person sees whose event it is";
   }
 }
 
@@ -268,106 +190,7 @@ TEST(CloudEvents, B11_TheDataKeepsItsEscapes) {
   EXPECT_EQ(delivery.event.data, R"({"a":"x\u0000y\\u0000"})");
 }
 
-TEST(JsonDecoder, TheWholeObjectIsTheData) {
-  const std::string object = R"({"event_id":"e1", "type":"t", "amount":9007199254740993.10})";
-  const Delivery delivery = decode_json(" " + object + "\n");
-  EXPECT_EQ(delivery.defect, "");
-  EXPECT_EQ(delivery.event.id, "e1");
-  EXPECT_EQ(delivery.event.source, "shop");
-  EXPECT_EQ(delivery.event.type, "t");
-  EXPECT_EQ(delivery.event.data, object);
-  EXPECT_EQ(delivery.event.content_type, "");
-  EXPECT_EQ(delivery.raw, " " + object + "\n");
-}
-
-TEST(JsonDecoder, ReadsEveryRule) {
-  const IdentityRule rule{.id = "/meta/id",
-                          .source = "/meta/from",
-                          .type = "literal:push",
-                          .subject = "/items/0/name",
-                          .time = "/at"};
-  const Delivery delivery = decode_json(
-      R"({"meta":{"id":"7","from":"x"},"items":[{"name":"n"}],"at":"2026-11-30T14:00:00Z"})", rule);
-  EXPECT_EQ(delivery.defect, "");
-  EXPECT_EQ(delivery.event.id, "7");
-  EXPECT_EQ(delivery.event.source, "x");
-  EXPECT_EQ(delivery.event.type, "push");
-  EXPECT_EQ(delivery.event.subject, "n");
-  EXPECT_EQ(format_rfc3339(delivery.event.time.value()), "2026-11-30T14:00:00Z");
-}
-
-TEST(JsonDecoder, HostileAttributes) {
-  const IdentityRule rule{
-      .id = "/id", .source = "/from", .type = "/type", .subject = "/to", .time = "/at"};
-  const std::vector<Hostile> cases{
-      {"no source", R"({"id":"e1","type":"t"})", "SOURCE_MISSING"},
-      {"object source", R"({"id":"e1","from":{},"type":"t"})", "ATTRIBUTE_TYPE"},
-      {"no type", R"({"id":"e1","from":"s"})", "TYPE_MISSING"},
-      {"null type", R"({"id":"e1","from":"s","type":null})", "TYPE_MISSING"},
-      {"number subject", R"({"id":"e1","from":"s","type":"t","to":1})", "ATTRIBUTE_TYPE"},
-      {"bad time", R"({"id":"e1","from":"s","type":"t","at":"today"})", "TIME_FORMAT"},
-  };
-  for (const Hostile& hostile : cases) {
-    const Delivery delivery = decode_json(hostile.bytes, rule);
-    EXPECT_EQ(code_of(delivery), hostile.code) << hostile.name << ": " << delivery.defect;
-    EXPECT_EQ(delivery.event.id, "e1") << hostile.name;
-    EXPECT_EQ(delivery.event.data, hostile.bytes) << hostile.name;
-  }
-}
-
-TEST(JsonDecoder, B29_IntegerIdsKeepTheirDigits) {
-  const IdentityRule rule{
-      .id = "/id", .source = "literal:s", .type = "literal:t", .id_type = IdType::integer};
-  const std::vector<std::pair<std::string, std::string>> cases{
-      {"0", "0"},
-      {"-1", "-1"},
-      {"9007199254740992", "9007199254740992"},
-      {"9007199254740993", "9007199254740993"},
-      {"9223372036854775807", "9223372036854775807"},
-      {"-9223372036854775808", "-9223372036854775808"},
-      {"9223372036854775808", "ID_RANGE"},
-      {"18446744073709551615", "ID_RANGE"},
-      {"-9223372036854775809", "ID_RANGE"},
-      {"1.0", "ID_TYPE"},
-      {"1.5", "ID_TYPE"},
-      {"1e3", "ID_TYPE"},
-      {"1e400", "ID_TYPE"},
-      {"-0", "ID_TYPE"},
-      {"\"7\"", "ID_TYPE"},
-      {"true", "ID_TYPE"},
-      {"null", "ID_MISSING"},
-  };
-  for (const auto& [token, expected] : cases) {
-    const Delivery delivery = decode_json("{\"id\": " + token + " }", rule);
-    EXPECT_EQ(delivery.defect.empty() ? delivery.event.id : code_of(delivery), expected) << token;
-  }
-}
-
-TEST(JsonDecoder, B32_IdsAreNotNormalised) {
-  EXPECT_EQ(decode_json("{\"type\":\"t\",\"event_id\":\"\u00e9\"}").event.id, "\u00e9");
-  EXPECT_EQ(decode_json(R"({"type":"t","event_id":"e\u0301"})").event.id, "e\u0301");
-  EXPECT_EQ(decode_json(R"({"type":"t","event_id":" Evt-1 "})").event.id, " Evt-1 ");
-}
-
-TEST(JsonDecoder, RulesThatCannotBeUsedAreRefused) {
-  const auto changed = [](auto change) {
-    IdentityRule rule = by_event_id;
-    change(rule);
-    return identity_defect(rule);
-  };
-  EXPECT_EQ(identity_defect(by_event_id), "");
-  EXPECT_EQ(identity_defect({}).substr(0, 11), "identity.id");
-  EXPECT_EQ(changed([](auto& rule) { rule.id = "event_id"; }).substr(0, 11), "identity.id");
-  EXPECT_EQ(changed([](auto& rule) { rule.id = "literal:x"; }).substr(0, 11), "identity.id");
-  EXPECT_EQ(changed([](auto& rule) { rule.source = ""; }).substr(0, 15), "identity.source");
-  EXPECT_EQ(changed([](auto& rule) { rule.source = "literal:"; }).substr(0, 15), "identity.source");
-  EXPECT_EQ(changed([](auto& rule) { rule.type = "/a~2"; }).substr(0, 13), "identity.type");
-  EXPECT_EQ(changed([](auto& rule) { rule.subject = "x"; }).substr(0, 16), "identity.subject");
-  EXPECT_EQ(changed([](auto& rule) { rule.time = "literal:now"; }).substr(0, 13), "identity.time");
-  EXPECT_THROW(open_json_decoder({}), Error);
-}
-
-TEST(Decoder, LimitsAreTheCallers) {
+TEST(CloudEvents, LimitsAreTheCallers) {
   const DecodeLimits narrow{.event_bytes_max = 120, .id_bytes_max = 2, .json = {.depth_max = 2}};
   EXPECT_EQ(code_of(decode_cloudevents(cloudevent("\"data\":[]"), narrow)), "");
   EXPECT_EQ(code_of(decode_cloudevents(cloudevent("\"data\":[[]]"), narrow)), "TOO_DEEP");
@@ -378,7 +201,7 @@ TEST(Decoder, LimitsAreTheCallers) {
             "TOO_LARGE");
 }
 
-TEST(Decoder, DefectsNeverShowData) {
+TEST(CloudEvents, DefectsNeverShowData) {
   const std::vector<std::string> texts{
       R"({"secret":secret})", R"({"secret":1,"secret":2})", R"({"id":"secret\x"})",
       R"({"specversion":"secret","id":{"secret":1},"source":"secret","type":["secret"]})"};
@@ -389,7 +212,7 @@ TEST(Decoder, DefectsNeverShowData) {
   }
 }
 
-RC_GTEST_PROP(DecoderProperty, TheDataKeepsItsBytes, (std::uint32_t style)) {
+RC_GTEST_PROP(CloudEventsProperty, TheDataKeepsItsBytes, (std::uint32_t style)) {
   const generator::Tree tree = *generator::tree();
   JsonDocument document;
   const std::string text = generator::write(tree, style);
@@ -399,7 +222,7 @@ RC_GTEST_PROP(DecoderProperty, TheDataKeepsItsBytes, (std::uint32_t style)) {
   RC_ASSERT(delivery.event.data == document.root().raw());
 }
 
-RC_GTEST_PROP(DecoderProperty, AFlippedByteIsNeverFatal, ()) {
+RC_GTEST_PROP(CloudEventsProperty, AFlippedByteIsNeverFatal, ()) {
   std::string bytes = cloudevent(R"("time":"2026-11-30T14:00:00Z","x":1,"data":{"a":["\u00e9"]})");
   const auto flips = *rc::gen::inRange(1, 4);
   for (int count = 0; count < flips; ++count)

@@ -139,7 +139,7 @@ class CppScan(unittest.TestCase):
         self.assertEqual([(4, 6)], self.functions(text))
 
     def test_a_constructor_reaches_from_its_name_to_the_end_of_its_body(self):
-        text = "A::A(int b)\n    : b_{b},\n      c_{C{1}, {2}} {\n  d();\n}\nint e() { return 0; }\n"
+        text = "A::A(int b)\n    : b_{b},\n      c_{C{1}, {2}} {\n  d();\n}\nint e() { f(); }\n"
         self.assertEqual([(1, 5), (6, 6)], self.functions(text))
 
     def test_braces_in_literals_and_comments_do_not_count(self):

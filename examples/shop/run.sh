@@ -15,6 +15,9 @@ echo "== shop: $(wc -l < orders.jsonl) deliveries: a tenth redelivered, shuffled
 "$onefold" run -c onefold.toml --migrate --until-idle -o json > outcomes.json
 python3 "$here/check.py" . outcomes.json
 echo
+echo "-- set aside, with the reason (the first five)"
+"$onefold" dead list -c onefold.toml --limit 5
+echo
 echo "-- the same run again: nothing new, nothing changes"
 "$onefold" run -c onefold.toml --migrate --until-idle
 python3 "$here/check.py" . | tail -n 1

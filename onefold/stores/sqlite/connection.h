@@ -82,7 +82,8 @@ class Connection {
 
  private:
   struct TextHash {
-    using is_transparent = void;
+    // The name that the standard library looks for.
+    using is_transparent = void;  // NOLINT(readability-identifier-naming)
     std::size_t operator()(std::string_view text) const noexcept {
       return std::hash<std::string_view>{}(text);
     }

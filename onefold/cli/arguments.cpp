@@ -1,0 +1,128 @@
+#include "onefold/cli/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "onefold/cli/commands.h"
+#include "onefold/cli/terminal.h"
+#include "onefold/daemon/nearest.h"
+#include "onefold/formats/text.h"
+
+namespace onefold::cli {
+namespace {
+
+constexpr const char* about =
+    "Onefold applies each event exactly once to a SQL database, however often it is delivered.";
+
+constexpr const char* footer =
+    "Example:\n"
+    "  onefold check                          Is onefold.toml in this folder right?\n"
+    "  onefold run --migrate --until-idle     Apply all events that are there.\n"
+    "  onefold inbox why evt_42               What became of this event?\n"
+    "  onefold dead list                      What was set aside, and why?\n"
+    "\n"
+    "Exit status: 0 done, 1 problems found, 64 wrong arguments, 65 wrong data, 69 database or\n"
+    "source not available, 70 internal, 75 try again, 77 no permission, 78 configuration.";
+
+/// The innermost command that the words named.
+CLI::App& innermost(CLI::App& app) {
+  CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
+  return *command;
+}
+
+std::string full_name(CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return parent == nullptr ? command.get_name()
+                           : full_name(*command.get_parent()) + " " + command.get_name();
+}
+
+std::vector<std::string> command_names(CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* each : command.get_subcommands(nullptr)) names.push_back(each->get_name());
+  return names;
+}
+
+std::vector<std::string> option_names(CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* each : command.get_options()) {
+    for (const std::string& name : each->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : each->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+void complain_about_word(CLI::App& command, const std::string& word) {
+  const std::string name = full_name(command);
+  if (word.starts_with("-")) {
+    complain(name + " has no option " + printable(word),
+             nearest_hint(word.substr(0, word.find('=')), option_names(command), "options"));
+  } else if (!command_names(command).empty()) {
+    complain("there is no command \"" + name + " " + printable(word) + "\"",
+             nearest_hint(word, command_names(command), "commands"));
+  } else {
+    complain(name + " does not expect \"" + printable(word) + "\"", "see " + name + " --help");
+  }
+}
+
+ExitCode complain_about(CLI::App& app, const CLI::ParseError& error) {
+  CLI::App& command = innermost(app);
+  const std::vector<std::string> extra = app.remaining(true);
+  if (!extra.empty()) {
+    // An unknown option explains the words after it.
+    const auto option =
+        std::ranges::find_if(extra, [](const std::string& word) { return word.starts_with("-"); });
+    complain_about_word(
+        command, option != extra.end() && command_names(command).empty() ? *option : extra.front());
+  } else if (!command_names(command).empty()) {
+    complain("what should " + full_name(command) + " do?",
+             nearest_hint({}, command_names(command), "commands") + "; see " + full_name(command) +
+                 " --help");
+  } else {
+    complain(printable(error.what(), 300), "see " + full_name(command) + " --help");
+  }
+  return ExitCode::usage;
+}
+
+}  // namespace
+
+ExitCode run_command_line(int count, const char* const* words) {
+  CLI::App app{about, "onefold"};
+  Action chosen;
+  app.footer(footer);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  add_run(app, chosen);
+  add_check(app, chosen);
+  add_migrate(app, chosen);
+  add_status(app, chosen);
+  add_inbox(app, chosen);
+  add_dead(app, chosen);
+  add_version(app, chosen);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::CallForHelp&) {
+    print(app.help());
+    return ExitCode::ok;
+  } catch (const CLI::ParseError& error) {
+    return complain_about(app, error);
+  }
+  return chosen();
+}
+
+void add_config_option(CLI::App& command, std::string& path) {
+  path = "onefold.toml";
+  command.add_option("-c,--config", path, "The configuration; onefold.toml unless given")
+      ->type_name("FILE");
+}
+
+void add_output_option(CLI::App& command, std::string& format) {
+  format = "table";
+  command.add_option("-o,--output", format, "table, for people (default), or json, for programs")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"table", "json"}));
+}
+
+}  // namespace onefold::cli

@@ -1,0 +1,115 @@
+#include "onefold/cli/deferred_view.h"
+
+#include <cstddef>
+
+#include "onefold/cli/terminal.h"
+#include "onefold/formats/text.h"
+
+namespace onefold::cli {
+namespace {
+
+constexpr std::size_t raw_bytes_shown = 4096;
+constexpr std::size_t error_bytes_shown = 1000;
+
+std::string line(std::string_view label, std::string_view text) {
+  std::string padded{label};
+  padded.resize(std::max<std::size_t>(padded.size(), 12), ' ');
+  return padded + " " + std::string{text} + "\n";
+}
+
+std::string optional_line(std::string_view label, const std::string& text) {
+  return text.empty() ? std::string{} : line(label, printable(text));
+}
+
+std::string what_it_is(const DeferredRecord& record) {
+  std::string text = "dead letter " + std::to_string(record.id);
+  if (record.reason == "conflict") {
+    text += ": its id belongs to an event with other data, which was handled; both are kept";
+  } else if (record.reason == "dead") {
+    text += ": it could not be applied, and is kept";
+  } else {
+    text += ": set aside, " + printable(record.reason);
+  }
+  return text + "\n";
+}
+
+std::string raw_text(const DeferredRecord& record) {
+  std::string text = "the bytes as they came (" +
+                     grouped(static_cast<std::int64_t>(record.raw.size())) +
+                     (record.raw.size() == 1 ? " byte):\n" : " bytes):\n");
+  text += printable(record.raw, raw_bytes_shown) + "\n";
+  if (record.raw.size() > raw_bytes_shown) {
+    text += "(only the first " + grouped(raw_bytes_shown) + " are shown; -o json has all)\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string deferred_text(const DeferredRecord& record) {
+  std::string text = what_it_is(record);
+  text += line("reason", printable(record.reason));
+  text += line("consumer", printable(record.consumer));
+  text += optional_line("handler", record.handler);
+  for (const std::string& error : record.errors) {
+    text += line("error", printable(error, error_bytes_shown));
+  }
+  text += line("attempts", std::to_string(record.attempts));
+  text += line("first at", format_rfc3339(record.first_at));
+  if (record.count > 1) {
+    text += line("last at", format_rfc3339(record.last_at) + ", " + grouped(record.count) +
+                                " deliveries in all");
+  }
+  text += optional_line("event id", record.event.id);
+  text += optional_line("event source", record.event.source);
+  text += optional_line("type", record.event.type);
+  text += optional_line("subject", record.event.subject);
+  if (record.event.time) text += line("event time", format_rfc3339(*record.event.time));
+  text += optional_line("content type", record.event.content_type);
+  text += line("came from", printable(record.source) +
+                                (record.position ? " at offset " + offset_text(record.position->at)
+                                                 : std::string{}));
+  for (const auto& [name, value] : record.event.headers) {
+    text += line("header", printable(name) + ": " + printable(value));
+  }
+  text += line("fingerprint", hex_text(record.fingerprint));
+  return text + raw_text(record);
+}
+
+Json deferred_json(const DeferredRecord& record) {
+  Json json;
+  json["id"] = record.id;
+  json["consumer"] = json_text(record.consumer);
+  json["reason"] = record.reason;
+  json["handler"] = json_text(record.handler);
+  json["errors"] = Json::array();
+  for (const std::string& error : record.errors) json["errors"].push_back(json_text(error));
+  json["attempts"] = record.attempts;
+  json["count"] = record.count;
+  json["first_at"] = json_time(record.first_at);
+  json["last_at"] = json_time(record.last_at);
+  json["source"] = json_text(record.source);
+  json["position"] = record.position ? json_position(*record.position) : Json(nullptr);
+  json["event"]["id"] = json_text(record.event.id);
+  json["event"]["source"] = json_text(record.event.source);
+  json["event"]["type"] = json_text(record.event.type);
+  json["event"]["subject"] = json_text(record.event.subject);
+  json["event"]["time"] = json_time(record.event.time);
+  json["event"]["content_type"] = json_text(record.event.content_type);
+  json["headers"] = Json::array();
+  for (const auto& [name, value] : record.event.headers) {
+    json["headers"].push_back({{"name", json_text(name)}, {"value", json_text(value)}});
+  }
+  json["scope"] = record.key.scope;
+  json["key"] = hex_text(record.key.bytes);
+  json["fingerprint"] = hex_text(record.fingerprint);
+  json["raw"] = json_text(record.raw);
+  if (!is_utf8(record.raw)) json["raw_base64"] = encode_base64(record.raw);
+  return json;
+}
+
+std::string last_error(const DeferredRecord& record) {
+  return record.errors.empty() ? std::string{} : record.errors.back();
+}
+
+}  // namespace onefold::cli

@@ -1,0 +1,45 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "onefold/cli/commands.h"
+#include "onefold/cli/opening.h"
+#include "onefold/cli/table.h"
+#include "onefold/cli/terminal.h"
+#include "onefold/daemon/catalog.h"
+#include "onefold/formats/text.h"
+
+namespace onefold::cli {
+namespace {
+
+constexpr const char* footer =
+    "Creates the database if there is none, and brings Onefold's own tables (onefold_*) up to\n"
+    "date; yours are not touched. Running it again changes nothing. Stop onefold run first.\n"
+    "\n"
+    "Example:\n"
+    "  onefold migrate -c shop.toml";
+
+ExitCode migrate(const std::string& config_path) {
+  const Config config = require_config(config_path);
+  const auto store = open_store(config, Access::run);
+  Table table{
+      {{.title = "version", .align = Table::Align::right}, {.title = "name"}, {.title = "state"}}};
+  for (const Migration& each : store->housekeeping()->migrate()) {
+    table.add(
+        {std::to_string(each.version), each.name, each.applied_now ? "applied now" : "was there"});
+  }
+  print(table.text() + printable(store_place(config)) + " is up to date\n");
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_migrate(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("migrate", "Create or update Onefold's tables");
+  auto path = std::make_shared<std::string>();
+  add_config_option(*command, *path);
+  command->footer(footer);
+  command->callback([path, &chosen] { chosen = [path] { return migrate(*path); }; });
+}
+
+}  // namespace onefold::cli

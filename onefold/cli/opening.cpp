@@ -1,0 +1,61 @@
+#include "onefold/cli/opening.h"
+
+#include <utility>
+
+#include "onefold/cli/exit_code.h"
+#include "onefold/cli/terminal.h"
+#include "onefold/daemon/catalog.h"
+#include "onefold/error.h"
+#include "onefold/formats/text.h"
+
+namespace onefold::cli {
+
+Config require_config(const std::string& path) {
+  LoadedConfig loaded = load_config(path);
+  if (loaded.problems.empty()) return std::move(loaded.config);
+  complain_about(loaded.config, loaded.problems);
+  throw Stopped{loaded.permission_denied ? ExitCode::permission : ExitCode::configuration};
+}
+
+void complain_about(const Config& config, const std::vector<ConfigProblem>& problems) {
+  for (const ConfigProblem& problem : problems) {
+    complain(to_string(problem.place, printable(config.path)) + ": " + problem.text, problem.hint);
+  }
+}
+
+OpenedStore open_to_look(const std::string& config_path) {
+  OpenedStore opened;
+  opened.config = require_config(config_path);
+  require_store(opened.config);
+  opened.store = open_store(opened.config, Access::look);
+  opened.housekeeping = opened.store->housekeeping();
+  require_schema(opened.config, *opened.housekeeping);
+  return opened;
+}
+
+void require_store(const Config& config) {
+  if (store_exists(config)) return;
+  complain("there is no database " + printable(store_place(config)) + " yet",
+           "onefold migrate" + config_argument(config) + " creates it, and so does onefold run" +
+               config_argument(config) + " --migrate");
+  throw Stopped{ExitCode::configuration};
+}
+
+void require_schema(const Config& config, Housekeeping& housekeeping) {
+  try {
+    housekeeping.check_schema();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::bad_configuration) throw;
+    complain(error.what(), "onefold migrate" + config_argument(config) +
+                               " brings an older or empty database up to date, and so does onefold "
+                               "run" +
+                               config_argument(config) + " --migrate");
+    throw Stopped{ExitCode::configuration};
+  }
+}
+
+std::string config_argument(const Config& config) {
+  return config.path == "onefold.toml" ? "" : " -c " + printable(config.path);
+}
+
+}  // namespace onefold::cli

@@ -1,0 +1,209 @@
+#include <pwd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "onefold/cli/commands.h"
+#include "onefold/cli/opening.h"
+#include "onefold/cli/progress.h"
+#include "onefold/cli/signals.h"
+#include "onefold/cli/table.h"
+#include "onefold/cli/terminal.h"
+#include "onefold/daemon/catalog.h"
+#include "onefold/daemon/sql_handler.h"
+#include "onefold/error.h"
+#include "onefold/formats/text.h"
+#include "onefold/runner.h"
+
+namespace onefold::cli {
+namespace {
+
+struct RunOptions {
+  std::string config_path;
+  std::string format;
+  std::string reason;
+  bool migrate = false;
+  bool until_idle = false;
+  bool fail_on_dead = false;
+  bool accept_key_change = false;
+};
+
+constexpr const char* footer =
+    "Reads the sources of all consumers and applies each event once, resuming where the database\n"
+    "says. Ends with a table of what became of the events:\n"
+    "  applied    its statements and the proof that it was handled were committed together\n"
+    "  duplicate  it had been handled before: nothing was done\n"
+    "  dead       it cannot be applied; kept with its bytes and the reason (onefold dead list)\n"
+    "  conflict   its id belongs to an event with other data; kept as well (onefold dead list)\n"
+    "  ignored    no handler wants its type\n"
+    "SIGINT (Ctrl-C) and SIGTERM finish the batch in hand; a second one ends at once.\n"
+    "\n"
+    "Example:\n"
+    "  onefold run -c shop.toml --migrate --until-idle\n"
+    "  onefold run -c shop.toml --until-idle -o json | jq .applied";
+
+/// Who decides, for the audit: the login and the machine.
+std::string user_at_host() {
+  const passwd* user = ::getpwuid(::geteuid());  // NOLINT(concurrency-mt-unsafe): one thread.
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  const std::string name = user == nullptr ? std::to_string(::geteuid()) : user->pw_name;
+  return name + "@" + host.data();
+}
+
+void tell(const Notice& notice) {
+  const std::string text = printable(notice.text, 1000);
+  if (notice.severity == Severity::info) return note(text);
+  if (notice.severity == Severity::warning) return warn(text);
+  note("problem: " + text);
+}
+
+/// A handler whose SQL cannot work would set aside every event that it gets.
+void require_statements(const Config& config) {
+  const auto problems = check_statements(config);
+  if (problems.empty()) return;
+  complain_about(config, problems);
+  advise("nothing was applied; create the tables that the handlers use first");
+  throw Stopped{ExitCode::configuration};
+}
+
+std::unique_ptr<Store> open_to_run(const Config& config, const RunOptions& options) {
+  if (!options.migrate) require_store(config);
+  auto store = open_store(config, Access::run);
+  if (!options.migrate) require_schema(config, *store->housekeeping());
+  require_statements(config);
+  return store;
+}
+
+void print_json(const Totals& totals, double seconds) {
+  nlohmann::ordered_json object;
+  object["received"] = totals.received();
+  for (std::size_t i = 0; i < outcome_count; ++i) {
+    const auto outcome = static_cast<Outcome>(i);
+    object[to_string(outcome)] = totals[outcome];
+  }
+  object["seconds"] = std::round(seconds * 1000) / 1000;
+  print(object.dump() + "\n");
+}
+
+void print_table(const Totals& totals, double seconds) {
+  Table table{{{.title = "outcome"}, {.title = "events", .align = Table::Align::right}}};
+  for (std::size_t i = 0; i < outcome_count; ++i) {
+    const auto outcome = static_cast<Outcome>(i);
+    // The two that every run is about, and whatever else has happened.
+    if (totals[outcome] == 0 && outcome != Outcome::applied && outcome != Outcome::duplicate) {
+      continue;
+    }
+    table.add({to_string(outcome), grouped(totals[outcome])});
+  }
+  table.add({"received", grouped(totals.received())});
+  std::array<char, 64> tail{};
+  const double rate = seconds > 0 ? static_cast<double>(totals.received()) / seconds : 0;
+  std::snprintf(tail.data(), tail.size(), "in %.2f s, ", seconds);
+  print(table.text() + tail.data() + grouped(static_cast<std::int64_t>(rate)) +
+        " events a second\n");
+}
+
+/// One run, from the first batch to the answer.
+class Run {
+ public:
+  Run(const Config& config, const RunOptions& options)
+      : config_{config}, options_{options}, store_{open_to_run(config, options)} {}
+
+  ExitCode go() {
+    Progress progress;
+    Runner::Options options;
+    options.migrate = options_.migrate;
+    if (options_.accept_key_change) {
+      options.rule_change = RuleChange{.who = user_at_host(), .reason = options_.reason};
+    }
+    options.notify = [this](const Notice& notice) {
+      problems_ = problems_ || notice.severity == Severity::problem;
+      tell(notice);
+    };
+    options.progress = [&progress](const Totals& totals) { progress.show(totals); };
+    Runner runner{*store_, std::move(options)};
+    for (const ConsumerConfig& consumer : config_.consumers) {
+      for (const std::string& source : consumer.sources) {
+        runner.add(sql_consumer(consumer), open_source(config_.sources.at(source)));
+      }
+    }
+    const StopOnSignal signals{runner};
+    work(runner);
+    return verdict(runner.totals(), signals.stopped());
+  }
+
+ private:
+  /// The answer is printed even if the run ends in an error: what was committed stays committed.
+  void work(Runner& runner) {
+    const auto started = std::chrono::steady_clock::now();
+    const auto answer = [&] {
+      const double seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+      if (options_.format == "json") {
+        print_json(runner.totals(), seconds);
+      } else {
+        print_table(runner.totals(), seconds);
+      }
+    };
+    try {
+      options_.until_idle ? runner.run_until_idle() : runner.run();
+    } catch (const Error&) {
+      answer();
+      throw;
+    }
+    answer();
+  }
+
+  ExitCode verdict(const Totals& totals, bool stopped) const {
+    const auto set_aside = totals[Outcome::dead] + totals[Outcome::conflict];
+    if (set_aside > 0 && options_.format == "table") {
+      advise("onefold dead list" + config_argument(config_) + " shows what was set aside, and why");
+    }
+    if (options_.fail_on_dead && set_aside > 0) return ExitCode::problems;
+    // Whoever stops a run does not ask what it has found.
+    return problems_ && !stopped ? ExitCode::problems : ExitCode::ok;
+  }
+
+  const Config& config_;
+  const RunOptions& options_;
+  std::unique_ptr<Store> store_;
+  bool problems_ = false;
+};
+
+ExitCode run(const RunOptions& options) {
+  const Config config = require_config(options.config_path);
+  return Run{config, options}.go();
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("run", "Apply events until a signal, or until idle");
+  auto options = std::make_shared<RunOptions>();
+  add_config_option(*command, options->config_path);
+  command->add_flag("--migrate", options->migrate, "Create or update Onefold's tables first");
+  command->add_flag("--until-idle", options->until_idle, "End when everything has been applied");
+  command->add_flag("--fail-on-dead", options->fail_on_dead,
+                    "End with status 1 if events were set aside as dead or conflict");
+  CLI::Option* accept = command->add_flag("--accept-key-change", options->accept_key_change,
+                                          "Go on although the rules that make keys have changed");
+  CLI::Option* reason =
+      command->add_option("--reason", options->reason, "Why that is right; kept in the audit")
+          ->type_name("TEXT");
+  accept->needs(reason);
+  reason->needs(accept);
+  add_output_option(*command, options->format);
+  command->footer(footer);
+  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace onefold::cli

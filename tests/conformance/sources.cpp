@@ -34,7 +34,7 @@ std::string joined(const std::vector<std::string>& texts, const std::string& sep
 
 enum class FileKind { lines, array, followed };
 
-template <FileKind kind>
+template <FileKind Kind>
 class FileRig final : public SourceRig {
  public:
   FileRig() {
@@ -49,14 +49,14 @@ class FileRig final : public SourceRig {
   }
   void publish(const std::vector<std::string>& texts) override {
     std::ofstream out{path_, std::ios::binary};
-    if (kind == FileKind::array) {
+    if (Kind == FileKind::array) {
       out << "[" << joined(texts, ",\n") << "]\n";
     } else {
       for (const std::string& text : texts) out << text << '\n';
     }
   }
   SourceFactory factory() override {
-    return file::source(options(path_.string(), kind == FileKind::followed));
+    return file::source(options(path_.string(), Kind == FileKind::followed));
   }
 
  private:

@@ -18,10 +18,10 @@ bool read_number(std::string_view text, Number& number) {
   return failure == std::errc{} && stop == text.data() + text.size() && text.front() != '0';
 }
 
-template <std::size_t size>
-bool read_hexadecimal(std::string_view text, std::array<std::uint8_t, size>& bytes) {
-  if (text.size() != 2 * size) return false;
-  for (std::size_t i = 0; i < size; ++i) {
+template <std::size_t Size>
+bool read_hexadecimal(std::string_view text, std::array<std::uint8_t, Size>& bytes) {
+  if (text.size() != 2 * Size) return false;
+  for (std::size_t i = 0; i < Size; ++i) {
     const char* from = text.data() + 2 * i;
     const auto [stop, failure] = std::from_chars(from, from + 2, bytes.at(i), 16);
     if (failure != std::errc{} || stop != from + 2) return false;

@@ -57,7 +57,7 @@ struct Rest {
 class Splitter {
  public:
   /// Of an oversized element, so much is kept for the dead letter.
-  static constexpr std::size_t kept_bytes_max = 64 * 1024;
+  static constexpr std::size_t kept_bytes_max = 1 << 16;
 
   explicit Splitter(std::size_t element_bytes_max, std::size_t buffer_bytes = 1 << 20);
 

@@ -14,7 +14,9 @@ echo "== github: $(wc -l < deliveries.jsonl) deliveries, real payloads, reordere
 python3 "$here/check.py" .
 echo
 sqlite3 -readonly -column -header github.db \
-  "SELECT full_name, stars, open_issues, updated_at FROM repository ORDER BY id" \
+  "SELECT full_name, stars, open_issues, updated_at FROM repository ORDER BY id"
+echo
+sqlite3 -readonly -column -header github.db \
   "SELECT 'issue' AS kind, number, title, state, updated_at FROM issue UNION ALL
    SELECT 'pull request', number, title, state, updated_at FROM pull_request ORDER BY 1, 2"
 echo

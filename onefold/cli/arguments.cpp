@@ -1,7 +1,6 @@
 #include "onefold/cli/arguments.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -56,7 +55,10 @@ std::vector<std::string> option_names(CLI::App& command) {
 
 void complain_about_word(CLI::App& command, const std::string& word) {
   const std::string name = full_name(command);
-  if (word.starts_with("-")) {
+  if (word.starts_with("-") && !command_names(command).empty()) {
+    complain(name + " has no option " + printable(word),
+             "options come after the command, as in onefold run -c onefold.toml");
+  } else if (word.starts_with("-")) {
     complain(name + " has no option " + printable(word),
              nearest_hint(word.substr(0, word.find('=')), option_names(command), "options"));
   } else if (!command_names(command).empty()) {
@@ -68,15 +70,17 @@ void complain_about_word(CLI::App& command, const std::string& word) {
 }
 
 ExitCode complain_about(CLI::App& app, const CLI::ParseError& error) {
+  // The words that nobody understood stand with the command that was asked.
+  for (CLI::App* asked = &app;; asked = asked->get_subcommands().back()) {
+    const std::vector<std::string> extra = asked->remaining(false);
+    if (!extra.empty()) {
+      complain_about_word(*asked, extra.front());
+      return ExitCode::usage;
+    }
+    if (asked->get_subcommands().empty()) break;
+  }
   CLI::App& command = innermost(app);
-  const std::vector<std::string> extra = app.remaining(true);
-  if (!extra.empty()) {
-    // An unknown option explains the words after it.
-    const auto option =
-        std::ranges::find_if(extra, [](const std::string& word) { return word.starts_with("-"); });
-    complain_about_word(
-        command, option != extra.end() && command_names(command).empty() ? *option : extra.front());
-  } else if (!command_names(command).empty()) {
+  if (!command_names(command).empty()) {
     complain("what should " + full_name(command) + " do?",
              nearest_hint({}, command_names(command), "commands") + "; see " + full_name(command) +
                  " --help");
@@ -93,6 +97,7 @@ ExitCode run_command_line(int count, const char* const* words) {
   Action chosen;
   app.footer(footer);
   app.require_subcommand(1);
+  app.set_version_flag("--version", "onefold " ONEFOLD_VERSION, "Print the version and exit");
   app.get_formatter()->column_width(34);
   add_run(app, chosen);
   add_check(app, chosen);
@@ -105,6 +110,9 @@ ExitCode run_command_line(int count, const char* const* words) {
     app.parse(count, words);
   } catch (const CLI::CallForHelp&) {
     print(app.help());
+    return ExitCode::ok;
+  } catch (const CLI::CallForVersion&) {
+    print(app.version() + "\n");
     return ExitCode::ok;
   } catch (const CLI::ParseError& error) {
     return complain_about(app, error);

@@ -22,11 +22,11 @@ std::string optional_line(std::string_view label, const std::string& text) {
 }
 
 std::string what_it_is(const DeferredRecord& record) {
-  std::string text = "dead letter " + std::to_string(record.id);
+  std::string text = "number " + std::to_string(record.id);
   if (record.reason == "conflict") {
     text += ": its id belongs to an event with other data, which was handled; both are kept";
   } else if (record.reason == "dead") {
-    text += ": it could not be applied, and is kept";
+    text += ": it could not be applied; nothing of it was, and it is kept";
   } else {
     text += ": set aside, " + printable(record.reason);
   }

@@ -5,7 +5,6 @@
 #include "onefold/cli/exit_code.h"
 #include "onefold/cli/terminal.h"
 #include "onefold/daemon/catalog.h"
-#include "onefold/error.h"
 #include "onefold/formats/text.h"
 
 namespace onefold::cli {
@@ -29,7 +28,7 @@ OpenedStore open_to_look(const std::string& config_path) {
   require_store(opened.config);
   opened.store = open_store(opened.config, Access::look);
   opened.housekeeping = opened.store->housekeeping();
-  require_schema(opened.config, *opened.housekeeping);
+  opened.housekeeping->check_schema();
   return opened;
 }
 
@@ -39,19 +38,6 @@ void require_store(const Config& config) {
            "onefold migrate" + config_argument(config) + " creates it, and so does onefold run" +
                config_argument(config) + " --migrate");
   throw Stopped{ExitCode::configuration};
-}
-
-void require_schema(const Config& config, Housekeeping& housekeeping) {
-  try {
-    housekeeping.check_schema();
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::bad_configuration) throw;
-    complain(error.what(), "onefold migrate" + config_argument(config) +
-                               " brings an older or empty database up to date, and so does onefold "
-                               "run" +
-                               config_argument(config) + " --migrate");
-    throw Stopped{ExitCode::configuration};
-  }
 }
 
 std::string config_argument(const Config& config) {

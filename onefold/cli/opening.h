@@ -28,8 +28,6 @@ OpenedStore open_to_look(const std::string& config_path);
 
 /// Ends the command if there is no database yet, with the way to create it as a hint.
 void require_store(const Config& config);
-/// The same for its schema.
-void require_schema(const Config& config, Housekeeping& housekeeping);
 
 /// " -c FILE" for hints, or nothing if the file is the one that is found without.
 std::string config_argument(const Config& config);

@@ -78,7 +78,7 @@ void require_statements(const Config& config) {
 std::unique_ptr<Store> open_to_run(const Config& config, const RunOptions& options) {
   if (!options.migrate) require_store(config);
   auto store = open_store(config, Access::run);
-  if (!options.migrate) require_schema(config, *store->housekeeping());
+  if (!options.migrate) store->housekeeping()->check_schema();
   require_statements(config);
   return store;
 }
@@ -142,7 +142,7 @@ class Run {
   }
 
  private:
-  /// The answer is printed even if the run ends in an error: what was committed stays committed.
+  /// The answer is also printed if the run ends in an error later on: what was committed stays.
   void work(Runner& runner) {
     const auto started = std::chrono::steady_clock::now();
     const auto answer = [&] {
@@ -157,7 +157,7 @@ class Run {
     try {
       options_.until_idle ? runner.run_until_idle() : runner.run();
     } catch (const Error&) {
-      answer();
+      if (runner.totals().received() > 0) answer();
       throw;
     }
     answer();

@@ -77,8 +77,7 @@ std::string applied_text(const InboxRecord& record) {
 }
 
 std::string set_aside_text(const DeferredRecord& record, const std::string& config_argument) {
-  std::string text = "    " + printable(record.reason) + " letter " + std::to_string(record.id);
-  if (!record.handler.empty()) text += ", handler " + printable(record.handler);
+  std::string text = "    kept under number " + std::to_string(record.id);
   const std::string error = last_error(record);
   if (!error.empty()) text += ": " + printable(error, 500);
   return text + "\n    see it with: onefold dead show " + std::to_string(record.id) +

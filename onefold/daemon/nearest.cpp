@@ -11,6 +11,7 @@
 namespace onefold {
 namespace {
 
+constexpr std::size_t word_bytes_min = 3;  ///< Shorter words are near to everything.
 constexpr std::size_t word_bytes_max = 64;
 constexpr std::size_t listed_max = 12;
 
@@ -38,7 +39,7 @@ std::size_t distance(std::string_view left, std::string_view right) {
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
-  if (word.empty() || word.size() > word_bytes_max) return std::nullopt;
+  if (word.size() < word_bytes_min || word.size() > word_bytes_max) return std::nullopt;
   // A third of the letters may be wrong; beyond that, a guess confuses more than it helps.
   const std::size_t allowed = std::max<std::size_t>(1, word.size() / 3);
   std::optional<std::string> best;

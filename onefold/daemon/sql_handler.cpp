@@ -67,7 +67,7 @@ class SqlHandler {
     } catch (const Error& error) {
       // An answer, not an exception: nothing has been executed that would have to be undone.
       if (error.kind() != ErrorKind::permanent) throw;
-      return Answer::reject("handler " + config_.name + ": " + error.what());
+      return Answer::reject(error.what());
     }
     for (std::size_t i = 0; i < config_.statements.size(); ++i) run(i, values, context);
     return Answer::done();
@@ -135,9 +135,8 @@ class SqlHandler {
     } catch (const Error& error) {
       // Other failures are not this event's; nobody is helped by blaming its handler.
       if (error.kind() != ErrorKind::permanent && !error.contract_violation()) throw;
-      throw Error{error.kind(), "handler " + config_.name + ", statement " +
-                                    std::to_string(index + 1) + " (" +
-                                    sql_beginning(statement.sql) + "): " + error.what()};
+      // The runtime says which handler it was, and the store how the statement begins.
+      throw Error{error.kind(), "statement " + std::to_string(index + 1) + ": " + error.what()};
     }
   }
 

@@ -12,8 +12,8 @@ namespace onefold {
 /// :event_type, :event_subject (NULL if absent), :event_time (UTC text, NULL if absent) and :data
 /// (text for JSON and text types, otherwise bytes; NULL if absent).
 ///
-/// What a statement's failure means is the store's to say; here it only gets the handler's name and
-/// the statement's beginning added. Copies share one parser: used by one thread.
+/// What a statement's failure means is the store's to say; here it only gets the statement's
+/// number added. Copies share one parser: used by one thread.
 HandlerSpec sql_handler(const HandlerConfig& config);
 
 /// The whole consumer, with all its handlers.

@@ -1,0 +1,228 @@
+#include "onefold/daemon/sql_handler.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "onefold/error.h"
+#include "onefold/formats/text.h"
+#include "onefold/housekeeping.h"
+#include "onefold/stores/sqlite/sqlite.h"
+
+namespace onefold {
+namespace {
+
+constexpr const char* tables =
+    "CREATE TABLE t (id TEXT PRIMARY KEY, a, b, c);"
+    "CREATE TABLE account (id INTEGER PRIMARY KEY, balance INTEGER CHECK (balance >= 0));"
+    "INSERT INTO account VALUES (7, 10);";
+
+/// Handlers on a real database: what they write is read back inside their transaction.
+class SqlHandlerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = testing::TempDir() + "sql_handler_" +
+            testing::UnitTest::GetInstance()->current_test_info()->name() + ".db";
+    for (const char* end : {"", "-wal", "-shm", ".onefold-lock"}) {
+      std::filesystem::remove(path_ + end);
+    }
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(database, tables, nullptr, nullptr, nullptr), SQLITE_OK);
+    ASSERT_EQ(sqlite3_close(database), SQLITE_OK);
+    sqlite::Options options;
+    options.path = path_;
+    store_ = sqlite::open_store(options);
+    store_->housekeeping()->migrate();
+    session_ = store_->connect();
+    transaction_ = session_->begin();
+  }
+
+  static HandlerConfig config(const std::string& sql, std::vector<std::string> used,
+                              std::vector<ParameterConfig> parameters) {
+    HandlerConfig handler;
+    handler.name = "credit";
+    handler.type = "*";
+    handler.parameters = std::move(parameters);
+    handler.statements.push_back({sql, std::move(used), std::nullopt, {}});
+    return handler;
+  }
+
+  static Event event(std::optional<std::string> data) {
+    Event event;
+    event.id = "evt_1";
+    event.source = "shop";
+    event.type = "payment.received";
+    event.data = std::move(data);
+    return event;
+  }
+
+  Answer run(const HandlerConfig& handler, const Event& event) {
+    Context context{*transaction_};
+    const Answer answer = sql_handler(handler).handle(event, context);
+    touched_ = context.touched();
+    return answer;
+  }
+
+  Rows query(const std::string& sql) { return transaction_->statements().query(sql, {}); }
+
+  std::string path_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<Transaction> transaction_;
+  bool touched_ = false;
+};
+
+TEST_F(SqlHandlerTest, BindsTypedParametersAndNoNumberPassesThroughADouble) {
+  const HandlerConfig handler =
+      config("INSERT INTO t VALUES (:event_id, :a, :b, :c)", {"event_id", "a", "b", "c"},
+             {{"a", "/n", FieldType::int64, true},
+              {"b", "/d", FieldType::decimal, true},
+              {"c", "/none", FieldType::text, false}});
+  const Answer answer = run(handler, event(R"({"n": 9007199254740993, "d": 10.10, "none": null})"));
+  EXPECT_EQ(answer.kind, Answer::Kind::done);
+  const Rows rows = query("SELECT id, a, b, c, typeof(b) FROM t");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0][0], Value{std::string{"evt_1"}});
+  EXPECT_EQ(rows[0][1], Value{std::int64_t{9007199254740993}});
+  EXPECT_EQ(rows[0][2], Value{std::string{"10.10"}});
+  EXPECT_EQ(rows[0][3], Value{Null{}});
+  EXPECT_EQ(rows[0][4], Value{std::string{"text"}});
+}
+
+TEST_F(SqlHandlerTest, BuiltInParametersComeFromTheEvent) {
+  const HandlerConfig handler = config(
+      "INSERT INTO t VALUES (:event_source || :event_type, :event_subject, :event_time, "
+      ":data)",
+      {"event_source", "event_type", "event_subject", "event_time", "data"}, {});
+  Event full = event(R"({"x":1})");
+  full.subject = "order 5";
+  full.time = parse_rfc3339("2026-11-30T15:00:00+01:00");
+  run(handler, full);
+  Rows rows = query("SELECT * FROM t");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0][0], Value{std::string{"shoppayment.received"}});
+  EXPECT_EQ(rows[0][1], Value{std::string{"order 5"}});
+  EXPECT_EQ(rows[0][2], Value{std::string{"2026-11-30T14:00:00Z"}});
+  EXPECT_EQ(rows[0][3], Value{std::string{R"({"x":1})"}});
+  query("DELETE FROM t");
+  run(handler, event(std::nullopt));
+  rows = query("SELECT a, b, c FROM t");
+  EXPECT_EQ(rows.at(0), (std::vector<Value>{Null{}, Null{}, Null{}}));
+}
+
+TEST_F(SqlHandlerTest, DataThatIsNoTextIsBoundAsBytes) {
+  const HandlerConfig handler = config("INSERT INTO t (id, a) VALUES ('x', :data)", {"data"}, {});
+  Event binary = event(std::string{"\x00\xff", 2});
+  binary.content_type = "application/octet-stream";
+  run(handler, binary);
+  const Rows rows = query("SELECT typeof(a), hex(a) FROM t");
+  EXPECT_EQ(rows.at(0), (std::vector<Value>{std::string{"blob"}, std::string{"00FF"}}));
+}
+
+TEST_F(SqlHandlerTest, WhatCannotBeReadIsRejectedBeforeTheDatabaseIsTouched) {
+  const HandlerConfig handler =
+      config("INSERT INTO t (id, a) VALUES (:event_id, :amount)", {"event_id", "amount"},
+             {{"amount", "/order/amount", FieldType::int64, true}});
+  for (const char* data : {R"({})", R"({"order":{"amount":null}})", R"({"order":{"amount":"5"}})",
+                           R"({"order":{"amount":1.0}})", R"({"order":{"amount":9e99}})",
+                           R"({"order":{"amount":9223372036854775808}})"}) {
+    const Answer answer = run(handler, event(data));
+    EXPECT_EQ(answer.kind, Answer::Kind::reject) << data;
+    EXPECT_FALSE(touched_) << data;
+    EXPECT_NE(answer.note.find("parameter :amount: "), std::string::npos) << answer.note;
+    EXPECT_NE(answer.note.find("/order/amount"), std::string::npos) << answer.note;
+  }
+  EXPECT_TRUE(query("SELECT * FROM t").empty());
+}
+
+TEST_F(SqlHandlerTest, DataThatIsNotJsonIsRejectedWithItsReason) {
+  const HandlerConfig handler = config("INSERT INTO t (id, a) VALUES (:event_id, :a)",
+                                       {"event_id", "a"}, {{"a", "/a", FieldType::json, true}});
+  EXPECT_NE(run(handler, event("{\"a\":1,\"a\":2}")).note.find("DUPLICATE_KEY"), std::string::npos);
+  EXPECT_NE(run(handler, event(std::nullopt)).note.find("no data"), std::string::npos);
+  Event text = event("hello");
+  text.content_type = "text/plain";
+  EXPECT_NE(run(handler, text).note.find("text/plain"), std::string::npos);
+  EXPECT_TRUE(query("SELECT * FROM t").empty());
+}
+
+TEST_F(SqlHandlerTest, AnUnmetRowCountNamesHandlerAndStatement) {
+  HandlerConfig handler = config("INSERT INTO t (id) VALUES (:event_id)", {"event_id"},
+                                 {{"account", "/account", FieldType::int64, true}});
+  handler.statements.push_back(
+      {"UPDATE account SET balance = balance - 1 WHERE id = :account", {"account"}, 1, {}});
+  EXPECT_EQ(run(handler, event(R"({"account": 7})")).kind, Answer::Kind::done);
+  query("DELETE FROM t");
+  try {
+    run(handler, event(R"({"account": 8})"));
+    FAIL() << "no account 8";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::permanent);
+    const std::string text = error.what();
+    EXPECT_NE(text.find("statement 2: "), std::string::npos) << text;
+    EXPECT_NE(text.find("UPDATE account"), std::string::npos) << text;
+  }
+}
+
+TEST_F(SqlHandlerTest, AConstraintIsTheEventsFailureAndTellsNoData) {
+  const HandlerConfig handler = config("UPDATE account SET balance = balance - :n WHERE id = 7",
+                                       {"n"}, {{"n", "/n", FieldType::int64, true}});
+  try {
+    run(handler, event(R"({"n": 987654})"));
+    FAIL() << "the balance cannot be negative";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::permanent);
+    const std::string text = error.what();
+    EXPECT_NE(text.find("statement 1: "), std::string::npos) << text;
+    EXPECT_EQ(text.find("987654"), std::string::npos) << text;
+  }
+}
+
+TEST_F(SqlHandlerTest, TheParserIsReusedWithoutLeftovers) {
+  const HandlerConfig handler =
+      config("INSERT INTO t (id, a) VALUES (:id, :a)", {"id", "a"},
+             {{"id", "/id", FieldType::text, true}, {"a", "/a", FieldType::text, false}});
+  const HandlerSpec spec = sql_handler(handler);
+  Context context{*transaction_};
+  spec.handle(event(R"({"id":"1","a":"long enough to need its own memory"})"), context);
+  spec.handle(event(R"({"id":"2"})"), context);
+  const Rows rows = query("SELECT id, a FROM t ORDER BY id");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1], (std::vector<Value>{std::string{"2"}, Null{}}));
+}
+
+TEST(SqlConsumer, CarriesAllThatIsConfigured) {
+  ConsumerConfig config;
+  config.name = "billing";
+  config.batch_max = 7;
+  config.attempts_max = 5;
+  config.unsupported = Unsupported::ignore;
+  config.claim_first = true;
+  HandlerConfig handler;
+  handler.name = "credit";
+  handler.type = "payment.*";
+  handler.version = 4;
+  handler.entity = "/account";
+  config.handlers = {handler};
+  const Consumer consumer = sql_consumer(config);
+  EXPECT_EQ(consumer.name, "billing");
+  EXPECT_EQ(consumer.batch_max, 7U);
+  EXPECT_EQ(consumer.attempts_max, 5);
+  EXPECT_EQ(consumer.unsupported, Unsupported::ignore);
+  EXPECT_TRUE(consumer.claim_first);
+  ASSERT_EQ(consumer.handlers.size(), 1U);
+  EXPECT_EQ(consumer.handlers[0].name, "credit");
+  EXPECT_EQ(consumer.handlers[0].type, "payment.*");
+  EXPECT_EQ(consumer.handlers[0].version, 4);
+  EXPECT_EQ(consumer.handlers[0].entity, "/account");
+}
+
+}  // namespace
+}  // namespace onefold

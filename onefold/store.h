@@ -49,6 +49,9 @@ class Transaction {
   virtual ~Transaction() = default;
   virtual Ledger& ledger() = 0;
   virtual Statements& statements() = 0;
+  /// Throws what is known to have gone wrong in it already, without waiting: so that a handler
+  /// which broke the contract is named, and not the one that happens to come next.
+  virtual void verify() = 0;
   /// The runtime's own, for reruns; replaces the previous one. First lets everything that is queued
   /// finish, and throws what it has to throw: the event since the previous savepoint is to blame.
   virtual void savepoint() = 0;

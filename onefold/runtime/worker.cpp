@@ -15,6 +15,19 @@
 //   been committed (P4). Only an event whose claim is held is ever blamed (failure.cpp).
 
 namespace onefold {
+namespace {
+
+Answer ask(const HandlerSpec& handler, const Event& event, Context& context) {
+  try {
+    return handler.handle(event, context);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    return Answer::retry(std::string{"the handler threw: "} + error.what());
+  }
+}
+
+}  // namespace
 
 StepResult Worker::step() {
   if (clock_.ticks() < ready_at_) return StepResult::waiting;
@@ -206,17 +219,17 @@ void Worker::acknowledge() {
   step_ = Step::receive;
 }
 
-/// A handler's answer; what it throws is an answer too, unless it is nobody's fault.
+/// A handler's answer; what it throws is an answer too, unless it is nobody's fault. A failure that
+/// it caught and kept to itself counts all the same.
 Answer Worker::run(const HandlerSpec& handler, Item& item) {
   Context context{*transaction_};
   Answer answer;
   try {
-    answer = handler.handle(item.delivery.event, context);
+    answer = ask(handler, item.delivery.event, context);
+    transaction_->verify();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::permanent) throw;
     answer = Answer::reject(error.what());
-  } catch (const std::exception& error) {
-    answer = Answer::retry(std::string{"the handler threw: "} + error.what());
   }
   touched_ = touched_ || context.touched();
   return answer;

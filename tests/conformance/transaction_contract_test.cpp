@@ -117,6 +117,18 @@ TEST_P(TransactionContract, ASwallowedErrorIsThrownByEveryLaterCall) {
   EXPECT_EQ(failure_of([&] { transaction->commit(); }), ErrorKind::permanent);
 }
 
+TEST_P(TransactionContract, WhatIsKnownToHaveGoneWrongCanBeAskedFor) {
+  commit([&](Transaction& transaction) { insert(transaction, "a", 1); });
+  const auto transaction = session().begin();
+  EXPECT_NO_THROW(transaction->verify());
+  transaction->savepoint();
+  EXPECT_EQ(failure_of([&] { insert(*transaction, "a", 2); }), ErrorKind::permanent);
+  // A call that waited has told its failure, so that no store can say that it knows nothing.
+  EXPECT_EQ(failure_of([&] { transaction->savepoint(); }), ErrorKind::permanent);
+  transaction->rollback_to_savepoint();
+  EXPECT_NO_THROW(transaction->verify());
+}
+
 TEST_P(TransactionContract, APoisonedTransactionNeverCommits) {
   commit([&](Transaction& transaction) { insert(transaction, "a", 1); });
   {

@@ -119,6 +119,10 @@ class FaultyTransaction final : public Transaction, public Ledger, public Statem
     return call(Call::query, [&] { return inner_->statements().query(sql, parameters); });
   }
 
+  void verify() override {
+    check();
+    noting_failures([&] { inner_->verify(); });
+  }
   void savepoint() override {
     call(Call::savepoint, [&] { inner_->savepoint(); });
     has_savepoint_ = true;

@@ -78,6 +78,10 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
   Ledger& ledger() override { return *this; }
   Statements& statements() override { return *this; }
 
+  void verify() override {
+    // On a pipelined connection a failure is known only at the next call that waits.
+    if (!database_->options.late_errors) check();
+  }
   void savepoint() override {
     check();
     work().savepoint = work().writes;

@@ -27,6 +27,7 @@ class OpenTransaction final : public Transaction {
 
   Ledger& ledger() override { return ledger_; }
   Statements& statements() override { return statements_; }
+  void verify() override { health_.require(); }
   void savepoint() override;
   void rollback_to_savepoint() override;
   CommitResult commit() override;

@@ -44,6 +44,7 @@ constexpr const char* footer =
     "  dead       it cannot be applied; kept with its bytes and the reason (onefold dead list)\n"
     "  conflict   its id belongs to an event with other data; kept as well (onefold dead list)\n"
     "  ignored    no handler wants its type\n"
+    "Without --until-idle it goes on and waits for more, until a signal:\n"
     "SIGINT (Ctrl-C) and SIGTERM finish the batch in hand; a second one ends at once.\n"
     "\n"
     "Example:\n"
@@ -52,7 +53,7 @@ constexpr const char* footer =
 
 /// Who decides, for the audit: the login and the machine.
 std::string user_at_host() {
-  const passwd* user = ::getpwuid(::geteuid());  // NOLINT(concurrency-mt-unsafe): one thread.
+  const passwd* user = ::getpwuid(::geteuid());
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   const std::string name = user == nullptr ? std::to_string(::geteuid()) : user->pw_name;

@@ -66,7 +66,7 @@ void advise(std::string_view text) {
 }
 
 bool can_show_progress() noexcept {
-  const char* terminal = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe): nobody sets it.
+  const char* terminal = std::getenv("TERM");
   return ::isatty(STDERR_FILENO) == 1 && terminal != nullptr &&
          std::string_view{terminal} != "dumb";
 }

@@ -81,6 +81,17 @@ class Run(ShopTest):
         self.assertEqual(json.loads(out)["applied"], 2)
         self.assertEqual(json.loads(out)["duplicate"], 1)
 
+    def test_paths_are_relative_to_the_configuration(self):
+        self.write(payment(1))
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        done = subprocess.run([onefold_cli.PROGRAM, "run", "-c", "../onefold.toml", "--migrate",
+                               "--until-idle"], cwd=elsewhere, capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.balances(), {1: 5})
+        self.assertEqual(list(elsewhere.iterdir()), [])
+
     def test_without_schema_or_database(self):
         self.write(payment(1))
         _, err = self.onefold("run", "--until-idle", code=78)

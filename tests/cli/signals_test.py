@@ -1,6 +1,7 @@
 """Signals in the middle of a large file: signals_test.py PROGRAM."""
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -64,6 +65,24 @@ class Signals(ShopTest):
         out, err = run.communicate(timeout=60)
         self.assertEqual(run.returncode, 0, err)
         self.assertEqual(json.loads(out)["applied"], 2)
+
+    def test_progress_is_shown_on_a_terminal_only_and_cleared(self):
+        ours, theirs = os.openpty()
+        run = subprocess.Popen([onefold_cli.PROGRAM, "run", "--until-idle", "-o", "json"],
+                               cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=theirs,
+                               env={**os.environ, "TERM": "xterm"})
+        os.close(theirs)
+        shown = b""
+        try:
+            while chunk := os.read(ours, 4096):
+                shown += chunk
+        except OSError:  # The other end was closed: so Linux tells it.
+            pass
+        os.close(ours)
+        out, _ = run.communicate(timeout=60)
+        self.assertEqual(json.loads(out)["applied"], EVENTS)
+        self.assertRegex(shown, rb"[\d,]+ received: [\d,]+ applied  [\d,]+/s")
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-200:])
 
     def test_a_second_run_on_the_database_is_refused(self):
         run = self.start()

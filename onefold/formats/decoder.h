@@ -51,6 +51,6 @@ struct IdentityRule {
 std::string identity_defect(const IdentityRule& rule);
 
 /// Plain JSON objects; the whole object is the event's data.
-std::unique_ptr<Decoder> open_json_decoder(IdentityRule rule, DecodeLimits limits = {});
+std::unique_ptr<Decoder> open_json_decoder(const IdentityRule& rule, DecodeLimits limits = {});
 
 }  // namespace onefold

@@ -90,7 +90,7 @@ std::string identity_defect(const IdentityRule& rule) {
   return {};
 }
 
-std::unique_ptr<Decoder> open_json_decoder(IdentityRule rule, DecodeLimits limits) {
+std::unique_ptr<Decoder> open_json_decoder(const IdentityRule& rule, DecodeLimits limits) {
   const std::string defect = identity_defect(rule);
   if (!defect.empty()) throw Error{ErrorKind::bad_configuration, defect};
   return std::make_unique<JsonDecoder>(rule, limits);

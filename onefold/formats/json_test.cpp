@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -314,6 +314,17 @@ rc::Gen<std::string> damaged_json() {
   });
 }
 
+/// Whether three digits follow an 'e', maybe behind a sign.
+bool has_large_exponent(std::string_view text) {
+  for (std::size_t at = text.find_first_of("eE"); at != std::string_view::npos;
+       at = text.find_first_of("eE", at + 1)) {
+    std::string_view digits = text.substr(at + 1);
+    if (digits.starts_with('+') || digits.starts_with('-')) digits.remove_prefix(1);
+    if (std::min(digits.find_first_not_of("0123456789"), digits.size()) >= 3) return true;
+  }
+  return false;
+}
+
 RC_GTEST_PROP(JsonProperty, AgreesWithAnotherParser, ()) {
   const std::string text = *rc::gen::oneOf(near_json(), damaged_json());
   static JsonDocument document;
@@ -321,9 +332,8 @@ RC_GTEST_PROP(JsonProperty, AgreesWithAnotherParser, ()) {
   RC_ASSERT(accepted == document.defect().empty());
   // The other one knows nothing of duplicates, and refuses what a double cannot hold. It takes a
   // NUL for the end, which RefusesWhatParsersDisagreeAbout covers.
-  static const std::regex large_exponent{"[eE][+-]?[0-9]{3}"};
   if (code_of(document) == "DUPLICATE_KEY" || text.find('\0') != std::string::npos ||
-      std::regex_search(text, large_exponent))
+      has_large_exponent(text))
     return;
   RC_ASSERT(accepted == nlohmann::json::accept(text));
 }

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -60,7 +61,7 @@ def sources(build):
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         file = pathlib.Path(entry["file"])
         if file.is_relative_to(ROOT) and file.relative_to(ROOT).parts[0] in FOLDERS:
-            files = included.get(entry.get("output", ""))
+            files = included.get(re.search(r" -o (\S+)", entry["command"])[1])
             digest = None
             if files:
                 parts = [always, entry["command"], *map(fingerprints.of, files)]
@@ -75,10 +76,16 @@ def clang_tidy():
     return tool
 
 
-def check(build, file):
+def check(build, file, digest):
+    """Whether the file is clean; says what is not."""
     command = [clang_tidy(), "-p", str(build), "--quiet", "--extra-arg=-Wno-unknown-warning-option"]
     done = subprocess.run([*command, str(file)], capture_output=True, text=True, check=False)
-    return done.returncode == 0, done.stdout + (done.stderr if done.returncode else "")
+    if done.returncode == 0:
+        if digest:
+            (CACHE / digest).touch()
+        return True
+    print(f"== {file.relative_to(ROOT)}\n{done.stdout}{done.stderr}", flush=True)
+    return False
 
 
 def main():
@@ -86,17 +93,10 @@ def main():
         sys.exit("usage: lint.py BUILD_FOLDER")
     build = pathlib.Path(sys.argv[1]).resolve()
     CACHE.mkdir(parents=True, exist_ok=True)
-    todo = [(file, digest) for file, digest in sources(build)]
+    todo = list(sources(build))
     fresh = [(f, d) for f, d in todo if d is None or not (CACHE / d).exists()]
-    failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        verdicts = pool.map(lambda one: check(build, one[0]), fresh)
-        for (file, digest), (good, text) in zip(fresh, verdicts):
-            if good and digest:
-                (CACHE / digest).touch()
-            elif not good:
-                failed += 1
-                print(f"== {file.relative_to(ROOT)}\n{text}", flush=True)
+        failed = list(pool.map(lambda one: check(build, *one), fresh)).count(False)
     print(f"lint: {len(todo)} sources, {len(todo) - len(fresh)} unchanged, {failed} with findings")
     return 1 if failed else 0
 

@@ -96,6 +96,13 @@ bool store_exists(const Config& config) {
 std::unique_ptr<Store> open_store(const Config& config, Access access) {
   sqlite::Options options;
   options.path = sqlite_path(config);
+  const std::filesystem::path folder = std::filesystem::path{options.path}.parent_path();
+  std::error_code error;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
+    throw Error{ErrorKind::bad_configuration, "the folder " + printable(folder.string()) +
+                                                  " of the database does not exist: create it "
+                                                  "first"};
+  }
   options.role = access == Access::run ? sqlite::Role::runner : sqlite::Role::visitor;
   return sqlite::open_store(std::move(options));
 }

@@ -50,13 +50,8 @@ class SqlHandler {
  public:
   explicit SqlHandler(const HandlerConfig& config) : config_{config} {
     for (const StatementConfig& statement : config_.statements) {
-      for (const std::string& name : statement.parameters) place_of(name);
-    }
-    for (std::size_t i = 0; i < config_.statements.size(); ++i) {
       std::vector<std::size_t>& places = used_.emplace_back();
-      for (const std::string& name : config_.statements[i].parameters) {
-        places.push_back(place_of(name));
-      }
+      for (const std::string& name : statement.parameters) places.push_back(place_of(name));
     }
   }
 

@@ -268,6 +268,12 @@ class Words(ShopTest):
             (self.folder / "onefold.toml").chmod(0)
             self.onefold("status", code=77)
 
+    def test_database_in_a_missing_folder(self):
+        (self.folder / "onefold.toml").write_text(CONFIG.replace("shop.db", "none/shop.db"))
+        _, err = self.onefold("migrate", code=78)
+        self.assertIn("the folder none of the database does not exist", err)
+        self.assertFalse((self.folder / "none").exists())
+
     def test_migrate_twice(self):
         self.assertIn("applied now", self.onefold("migrate")[0])
         self.assertNotIn("applied now", self.onefold("migrate")[0])

@@ -87,10 +87,17 @@ class Session {
 
 class Housekeeping;
 
+struct StoreTraits {
+  /// Nobody else can hold a claim while our transaction is open: looking before claiming, as the
+  /// optimistic mode does, is then a second walk to the same place.
+  bool single_writer = false;
+};
+
 /// A database. Every thread connects for itself.
 class Store {
  public:
   virtual ~Store() = default;
+  virtual StoreTraits traits() const = 0;
   virtual std::unique_ptr<Session> connect() = 0;
   virtual std::unique_ptr<Housekeeping> housekeeping() = 0;
 };

@@ -50,21 +50,19 @@ class SqlHandler {
  public:
   explicit SqlHandler(const HandlerConfig& config) : config_{config} {
     for (const StatementConfig& statement : config_.statements) {
-      std::vector<std::size_t>& places = used_.emplace_back();
-      for (const std::string& name : statement.parameters) places.push_back(place_of(name));
+      for (const std::string& name : statement.parameters) use(name);
     }
   }
 
   Answer handle(const Event& event, Context& context) {
-    std::vector<Value> values;
     try {
-      values = read(event);
+      read(event);
     } catch (const Error& error) {
       // An answer, not an exception: nothing has been executed that would have to be undone.
       if (error.kind() != ErrorKind::permanent) throw;
       return Answer::reject(error.what());
     }
-    for (std::size_t i = 0; i < config_.statements.size(); ++i) run(i, values, context);
+    for (std::size_t i = 0; i < config_.statements.size(); ++i) run(i, context);
     return Answer::done();
   }
 
@@ -75,25 +73,23 @@ class SqlHandler {
     const ParameterConfig* definition = nullptr;
   };
 
-  std::size_t place_of(const std::string& name) {
-    const auto known = std::ranges::find(slots_, name, &Slot::name);
-    if (known != slots_.end()) return static_cast<std::size_t>(known - slots_.begin());
+  void use(const std::string& name) {
+    if (std::ranges::find(slots_, name, &Slot::name) != slots_.end()) return;
     const auto defined = std::ranges::find(config_.parameters, name, &ParameterConfig::name);
     const bool from_data = defined != config_.parameters.end();
     slots_.push_back({name, from_data ? &*defined : nullptr});
     needs_data_ = needs_data_ || from_data;
-    return slots_.size() - 1;
   }
 
-  std::vector<Value> read(const Event& event) {
+  /// All parameters of all statements: each statement finds its own by name.
+  void read(const Event& event) {
     if (needs_data_) parse(event);
-    std::vector<Value> values;
-    values.reserve(slots_.size());
+    parameters_.clear();
     for (const Slot& slot : slots_) {
-      values.push_back(slot.definition == nullptr ? builtin_value(slot.name, event)
-                                                  : field_value(*slot.definition));
+      parameters_.push_back({slot.name, slot.definition == nullptr
+                                            ? builtin_value(slot.name, event)
+                                            : field_value(*slot.definition)});
     }
-    return values;
   }
 
   void parse(const Event& event) {
@@ -119,14 +115,10 @@ class SqlHandler {
     throw Error{ErrorKind::permanent, "parameter :" + parameter.name + ": " + why};
   }
 
-  void run(std::size_t index, const std::vector<Value>& values, Context& context) {
+  void run(std::size_t index, Context& context) {
     const StatementConfig& statement = config_.statements[index];
-    bound_.clear();
-    for (const std::size_t place : used_[index]) {
-      bound_.push_back({slots_[place].name, values[place]});
-    }
     try {
-      context.sql().execute(statement.sql, bound_, statement.expect_rows);
+      context.sql().execute(statement.sql, parameters_, statement.expect_rows);
     } catch (const Error& error) {
       // Other failures are not this event's; nobody is helped by blaming its handler.
       if (error.kind() != ErrorKind::permanent && !error.contract_violation()) throw;
@@ -137,10 +129,9 @@ class SqlHandler {
 
   const HandlerConfig config_;
   std::vector<Slot> slots_;
-  std::vector<std::vector<std::size_t>> used_;  ///< One list of slots a statement.
   bool needs_data_ = false;
   JsonDocument document_;
-  std::vector<Parameter> bound_;  ///< Kept for its memory.
+  std::vector<Parameter> parameters_;  ///< Of the event in hand; kept for its memory.
 };
 
 }  // namespace

@@ -21,7 +21,9 @@ struct Route {
 
 /// A delivery on its way through the loop.
 struct Item {
-  Delivery delivery;
+  explicit Item(const Delivery& one) : delivery{&one} {}
+
+  const Delivery* delivery;  ///< Never null; the worker keeps it.
 
   // Known once it is identified.
   Key key;

@@ -135,7 +135,7 @@ void Worker::stop(const Error& error) {
     for (const Item& item : unit_.items()) {
       const std::string& names = item.route != nullptr ? item.route->handled_by : std::string{};
       if (!names.empty() && handlers.find(names) == std::string::npos) handlers += " " + names;
-      if (ids.size() < 400) ids += " " + item.delivery.event.id;
+      if (ids.size() < 400) ids += " " + item.delivery->event.id;
     }
     const std::span<Item> items = unit_.items();
     const bool running = step_ == Step::handle && item_ < items.size();
@@ -155,6 +155,7 @@ void Worker::lose_source(const Error& error) {
 
 void Worker::forget_batch() {
   items_.clear();
+  deliveries_.clear();
   unit_ = Unit{};
   unit_first_ = 0;
   plan_ = base_plan();

@@ -12,11 +12,11 @@ Identifier::Identifier(const Consumer& consumer, ConsumerId id, std::string sour
     : consumer_{consumer}, id_{id}, source_{std::move(source)}, rule_{std::move(rule)} {}
 
 void Identifier::identify(Item& item, Session& session) {
-  if (!item.delivery.defect.empty()) {
+  if (!item.delivery->defect.empty()) {
     identify_defect(item, session);
     return;
   }
-  item.route = route_of(item.delivery.event.type);
+  item.route = route_of(item.delivery->event.type);
   if (item.route->handlers.empty()) {
     if (consumer_.unsupported == Unsupported::ignore) {
       item.verdict = Outcome::ignored;
@@ -32,16 +32,16 @@ void Identifier::identify(Item& item, Session& session) {
 
 void Identifier::identify_defect(Item& item, Session& session) {
   item.verdict = Outcome::dead;
-  item.errors = {item.delivery.defect};
-  item.keyed_by_bytes = !item.delivery.position.has_value();
-  const DerivedKey derived = item.keyed_by_bytes ? rule_.of_bytes(item.delivery.raw)
-                                                 : rule_.of_position(*item.delivery.position);
+  item.errors = {item.delivery->defect};
+  item.keyed_by_bytes = !item.delivery->position.has_value();
+  const DerivedKey derived = item.keyed_by_bytes ? rule_.of_bytes(item.delivery->raw)
+                                                 : rule_.of_position(*item.delivery->position);
   item.key = {.scope = scope(source_, derived.form, true, session).value(), .bytes = derived.bytes};
-  item.fingerprint = sha256_128(item.delivery.raw);
+  item.fingerprint = sha256_128(item.delivery->raw);
 }
 
 void Identifier::derive_key(Item& item, Session& session) {
-  const Event& event = item.delivery.event;
+  const Event& event = item.delivery->event;
   DerivedKey derived = rule_.of_id(event.id);
   std::optional<std::int32_t> number = scope(event.source, derived.form, false, session);
   if (!number) {
@@ -52,7 +52,7 @@ void Identifier::derive_key(Item& item, Session& session) {
 }
 
 void Identifier::read_data(Item& item) {
-  const Event& event = item.delivery.event;
+  const Event& event = item.delivery->event;
   const bool parsed = event.data && is_json(event.content_type) && document_.parse(*event.data);
   if (!parsed) {
     item.fingerprint = fingerprinter_.of(event);

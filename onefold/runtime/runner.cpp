@@ -33,6 +33,7 @@ struct Runner::State {
       : store{the_store}, options{std::move(the_options)}, connection{the_store} {}
 
   void start();
+  ClaimMode claim_mode(const Entry& entry) const;
   Totals loop(bool until_idle);
   StepResult finish_batch(Worker& worker);
   void pause();
@@ -96,11 +97,7 @@ void Runner::State::start() {
   for (const Entry& entry : entries) workers_total += entry.sources.size();
   const bool alone = workers_total == 1 && waits;
   for (const Entry& entry : entries) {
-    const bool owned = std::ranges::all_of(entry.sources, [](const SourceFactory& source) {
-      return source.traits.kind == SourceClass::owned_log;
-    });
-    const ClaimMode mode =
-        owned && !entry.consumer.claim_first ? ClaimMode::optimistic : ClaimMode::claim_first;
+    const ClaimMode mode = claim_mode(entry);
     const ConsumerId id = housekeeping->adopt(
         {.name = entry.consumer.name, .rules = rules_of(entry.sources), .mode = mode},
         options.rule_change);
@@ -117,6 +114,16 @@ void Runner::State::start() {
     }
   }
   started = true;
+}
+
+/// Optimistic where each partition has one owner, so that losing a race is rare, and where other
+/// writers could be in the way at all.
+ClaimMode Runner::State::claim_mode(const Entry& entry) const {
+  const bool owned = std::ranges::all_of(entry.sources, [](const SourceFactory& source) {
+    return source.traits.kind == SourceClass::owned_log;
+  });
+  const bool optimistic = owned && !entry.consumer.claim_first && !store.traits().single_writer;
+  return optimistic ? ClaimMode::optimistic : ClaimMode::claim_first;
 }
 
 /// A batch is finished before another worker's begins: they share one session.

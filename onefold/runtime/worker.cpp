@@ -77,8 +77,10 @@ StepResult Worker::receive() {
   std::vector<Delivery> deliveries =
       source_->receive(subscription_.consumer.batch_max, options_.patience);
   if (deliveries.empty()) return StepResult::idle;
+  deliveries_ = std::move(deliveries);
   items_.clear();
-  for (Delivery& delivery : deliveries) items_.emplace_back().delivery = std::move(delivery);
+  items_.reserve(deliveries_.size());
+  for (const Delivery& delivery : deliveries_) items_.emplace_back(delivery);
   unit_first_ = 0;
   unit_ = Unit{};
   identifier_.trim();
@@ -225,7 +227,7 @@ Answer Worker::run(const HandlerSpec& handler, Item& item) {
   Context context{*transaction_};
   Answer answer;
   try {
-    answer = ask(handler, item.delivery.event, context);
+    answer = ask(handler, item.delivery->event, context);
     transaction_->verify();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::permanent) throw;

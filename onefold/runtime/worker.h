@@ -129,7 +129,8 @@ class Worker {
   Step step_ = Step::receive;
 
   // The batch in hand.
-  std::vector<Item> items_;
+  std::vector<Delivery> deliveries_;
+  std::vector<Item> items_;  ///< One for each delivery.
   std::size_t unit_first_ = 0;
   std::size_t unit_max_;
   Unit unit_;

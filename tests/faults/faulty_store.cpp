@@ -215,6 +215,7 @@ class FaultyStore final : public Store {
  public:
   FaultyStore(Store& inner, Script& script) : inner_{inner}, script_{script} {}
 
+  StoreTraits traits() const override { return inner_.traits(); }
   std::unique_ptr<Session> connect() override {
     Connection attempt{script_};
     return attempt.call(Call::connect, [&]() -> std::unique_ptr<Session> {

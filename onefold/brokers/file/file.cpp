@@ -126,9 +126,10 @@ void FileSource::drain(Tail& tail, Batch& batch) {
   while (!batch.full()) {
     const auto element = tail.next();
     if (!element) return;
-    Delivery delivery = intake_.deliver(*element);
-    delivery.position = tail.position_of(*element);
-    batch.add(std::move(delivery));
+    batch.add([&](Delivery& delivery) {
+      intake_.deliver(*element, delivery);
+      delivery.position = tail.position_of(*element);
+    });
   }
 }
 
@@ -138,10 +139,11 @@ bool FileSource::finish(Tail& tail, Batch& batch) {
   while (!batch.full()) {
     const Rest rest = tail.rest();
     if (rest.ending == Ending::last_line && intake_.is_complete(rest.element)) {
-      Delivery delivery = intake_.deliver(rest.element);
+      Delivery delivery;
+      intake_.deliver(rest.element, delivery);
       if (tail.accept_rest()) {
         delivery.position = tail.position_of(rest.element);
-        batch.add(std::move(delivery));
+        batch.add([&](Delivery& added) { added = std::move(delivery); });
         return true;
       }
       drain(tail, batch);

@@ -6,22 +6,16 @@
 
 namespace onefold::file {
 
-void Batch::add(Delivery delivery) {
-  bytes_ += delivery.raw.size();
-  deliveries_.push_back(std::move(delivery));
-}
-
 Intake::Intake(const Options& options)
     : decoder_{options.format == Format::json ? open_json_decoder(options.identity, options.limits)
                                               : open_cloudevents_decoder(options.limits)},
       document_{options.limits.json},
       event_bytes_max_{options.limits.event_bytes_max} {}
 
-Delivery Intake::deliver(const Element& element) {
-  Delivery delivery;
+void Intake::deliver(const Element& element, Delivery& delivery) {
   if (element.fault == Fault::none) {
     decoder_->decode(element.bytes, delivery);
-    return delivery;
+    return;
   }
   delivery.raw = element.bytes;
   delivery.defect =
@@ -30,7 +24,6 @@ Delivery Intake::deliver(const Element& element) {
                         element.size, element.at, event_bytes_max_, element.bytes.size())
           : fmt::format("BAD_JSON: {} bytes at offset {} stand outside of the arrays", element.size,
                         element.at);
-  return delivery;
 }
 
 bool Intake::is_complete(const Element& element) {

@@ -19,12 +19,21 @@ class Batch {
   static constexpr std::size_t bytes_max = 8 << 20;
 
   explicit Batch(std::size_t limit) : limit_{limit} {}
-  void add(Delivery delivery);
+  /// Makes room for one more delivery, and lets `fill` write it where it stays.
+  template <class Fill>
+  void add(Fill&& fill) {
+    if (deliveries_.empty()) deliveries_.reserve(limit_ < reserved_max ? limit_ : reserved_max);
+    Delivery& delivery = deliveries_.emplace_back();
+    std::forward<Fill>(fill)(delivery);
+    bytes_ += delivery.raw.size();
+  }
   bool full() const noexcept { return deliveries_.size() >= limit_ || bytes_ >= bytes_max; }
   bool empty() const noexcept { return deliveries_.empty(); }
   std::vector<Delivery> release() { return std::move(deliveries_); }
 
  private:
+  static constexpr std::size_t reserved_max = 1024;
+
   std::size_t limit_;
   std::size_t bytes_ = 0;
   std::vector<Delivery> deliveries_;
@@ -35,8 +44,8 @@ class Intake {
  public:
   explicit Intake(const Options& options);
 
-  /// Without a position.
-  Delivery deliver(const Element& element);
+  /// Fills a new delivery, but for its position.
+  void deliver(const Element& element, Delivery& delivery);
   /// Whether a last line without line end is one JSON value: then the end of the file ends it.
   bool is_complete(const Element& element);
 

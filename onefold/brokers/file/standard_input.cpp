@@ -61,7 +61,7 @@ std::vector<Delivery> StandardInput::receive(std::size_t limit, milliseconds pat
   Batch batch{limit};
   while (!batch.full() && !ended_) {
     if (const auto element = splitter_.next()) {
-      batch.add(intake_.deliver(*element));
+      batch.add([&](Delivery& delivery) { intake_.deliver(*element, delivery); });
       continue;
     }
     const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
@@ -97,7 +97,7 @@ void StandardInput::finish(Batch& batch) {
   const Rest rest = splitter_.rest();
   if (rest.ending == Ending::clean) return;
   if (rest.ending == Ending::last_line && intake_.is_complete(rest.element)) {
-    batch.add(intake_.deliver(rest.element));
+    batch.add([&](Delivery& delivery) { intake_.deliver(rest.element, delivery); });
   } else {
     context_.notify({Severity::problem, describe(rest, "standard input")});
   }

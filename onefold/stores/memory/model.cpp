@@ -122,6 +122,7 @@ class MemoryModel final : public Model {
  public:
   explicit MemoryModel(Options options) { database_->options = options; }
 
+  StoreTraits traits() const override { return {}; }
   std::unique_ptr<Session> connect() override { return std::make_unique<MemorySession>(database_); }
   std::unique_ptr<Housekeeping> housekeeping() override { return keep_house(database_); }
 

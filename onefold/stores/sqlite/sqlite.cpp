@@ -84,6 +84,7 @@ class Database final : public Store {
   Database(Options options, std::shared_ptr<RunnerShare> share)
       : options_{std::move(options)}, share_{std::move(share)} {}
 
+  StoreTraits traits() const override { return {.single_writer = true}; }
   std::unique_ptr<Session> connect() override {
     return std::make_unique<DatabaseSession>(options_, share_);
   }

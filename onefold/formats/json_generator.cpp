@@ -47,9 +47,9 @@ Tree container(bool object, std::vector<std::pair<std::string, Tree>> children) 
   std::set<std::string> names;
   for (auto& [name, child] : children) {
     if (!object) {
-      tree.children.emplace_back("", std::move(child));
+      tree.children.push_back({"", std::move(child)});
     } else if (names.insert(name).second) {
-      tree.children.emplace_back(std::move(name), std::move(child));
+      tree.children.push_back({std::move(name), std::move(child)});
     }
   }
   return tree;
@@ -105,11 +105,11 @@ class Writer {
       if (index > 0) text += ',';
       if (object) {
         space();
-        write_string(children[index].first);
+        write_string(children[index].name);
         space();
         text += ':';
       }
-      write(children[index].second);
+      write(children[index].value);
     }
     text += object ? '}' : ']';
   }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "onefold/formats/json.h"
@@ -12,10 +11,15 @@
 /// Random JSON for property tests: trees, and many ways to write each of them.
 namespace onefold::generator {
 
+struct Member;
 struct Tree {
   JsonKind kind = JsonKind::null;
   std::string text;  ///< A string's content; the token of a number or boolean.
-  std::vector<std::pair<std::string, Tree>> children;  ///< Names are empty in arrays.
+  std::vector<Member> children;
+};
+struct Member {
+  std::string name;  ///< Empty in arrays.
+  Tree value;
 };
 
 /// Any tree, nested a few levels deep.

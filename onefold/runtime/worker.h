@@ -49,7 +49,7 @@ const char* to_string(Step step) noexcept;
 enum class StepResult {
   progressed,
   idle,     ///< The source had nothing.
-  waiting,  ///< After a failure, until `ready_at`.
+  waiting,  ///< After a failure: it is not time yet.
 };
 
 /// Takes deliveries of one subscription through the loop. A small object without a thread: whoever
@@ -70,8 +70,7 @@ class Worker {
   ~Worker();
   Worker(Worker&&) = delete;
 
-  /// Does the next step. It can be called again from its start: nothing is assigned before the last
-  /// call that can throw.
+  /// Does the next step. It may be called again after it threw (`memory::Blocked`).
   StepResult step();
 
   Step next() const noexcept { return step_; }
@@ -79,7 +78,6 @@ class Worker {
   bool at_rest() const noexcept { return step_ == Step::receive || step_ == Step::stopped; }
   /// Nothing is in hand, and the source has handed out all there is.
   bool at_end() const { return at_rest() && source_ && source_->at_end(); }
-  std::chrono::steady_clock::time_point ready_at() const noexcept { return ready_at_; }
   const Totals& totals() const noexcept { return totals_; }
 
  private:

@@ -1,0 +1,235 @@
+// What happens to a batch, and to whom, when something fails.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "onefold/runtime/test_world.h"
+#include "onefold/runtime/worker.h"
+
+namespace onefold {
+namespace {
+
+using faults::Call;
+using faults::CommitFault;
+using test::add_ten;
+using test::payment;
+using test::World;
+
+class FailureTest : public testing::TestWithParam<SourceClass> {
+ protected:
+  World world{GetParam()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Sources, FailureTest,
+                         testing::Values(SourceClass::owned_log, SourceClass::queue),
+                         [](const auto& one) {
+                           return one.param == SourceClass::owned_log ? "Optimistic" : "ClaimFirst";
+                         });
+
+TEST_P(FailureTest, ExactlyTheFailingEventIsSetAside) {
+  world.consumer.handlers.clear();
+  world.consumer.on("payment", [](const Event& event, Context& context) {
+    add_ten(event, context);
+    if (event.id == "bad") return Answer::reject("no such order");
+    return Answer::done();
+  });
+  for (const char* id : {"e1", "bad", "e2", "bad"}) world.broker.add(payment(id));
+  world.run_once();
+  EXPECT_EQ(world.cell("A"), 20);
+  EXPECT_EQ(world.count(Outcome::applied), 2);
+  EXPECT_EQ(world.count(Outcome::dead), 1);
+  EXPECT_EQ(world.count(Outcome::duplicate), 1);
+  ASSERT_EQ(world.deferred().size(), 1U);
+  EXPECT_EQ(world.deferred().front().handler, "payment");
+  EXPECT_EQ(world.deferred().front().errors, (std::vector<std::string>{"payment: no such order"}));
+  EXPECT_EQ(world.broker.unacknowledged(), 0U);
+}
+
+TEST_P(FailureTest, AStatementThatFailsIsTheEventsOwnFailure) {
+  world.broker.add(payment("e1"));
+  world.broker.add(payment("e2", "no such cell"));  // expected_rows is not met
+  world.broker.add(payment("e3"));
+  world.run_once();
+  EXPECT_EQ(world.cell("A"), 20);
+  EXPECT_EQ(world.count(Outcome::dead), 1);
+}
+
+TEST_P(FailureTest, ASwallowedErrorIsNotCommitted) {
+  world.consumer.handlers.clear();
+  world.consumer.on("payment", [](const Event& event, Context& context) {
+    add_ten(event, context);
+    try {
+      if (event.id == "bad") context.sql().change("no such statement", {});
+    } catch (const Error&) {  // NOLINT: what a careless handler does
+    }
+    return Answer::done();
+  });
+  for (const char* id : {"e1", "bad", "e2"}) world.broker.add(payment(id));
+  world.run_once();
+  EXPECT_EQ(world.cell("A"), 20);
+  EXPECT_EQ(world.count(Outcome::dead), 1);
+}
+
+TEST_P(FailureTest, ARetryIsTriedThreeTimesInPlace) {
+  std::map<std::string, int> calls;
+  world.consumer.handlers.clear();
+  world.consumer.on("payment", [&](const Event& event, Context& context) {
+    const int call = ++calls[event.id];
+    if (event.id == "never") return Answer::retry("not yet");
+    if (event.id == "later" && call < 3) throw std::runtime_error{"not yet"};
+    return add_ten(event, context);
+  });
+  for (const char* id : {"e1", "later", "never", "e2"}) world.broker.add(payment(id));
+  world.run_once();
+  EXPECT_EQ(world.cell("A"), 30);
+  EXPECT_EQ(world.count(Outcome::dead), 1);
+  EXPECT_EQ(calls["never"], 3);
+  ASSERT_EQ(world.deferred().size(), 1U);
+  EXPECT_EQ(world.deferred().front().attempts, 3);
+  EXPECT_EQ(world.deferred().front().errors.size(), 3U);
+}
+
+TEST_P(FailureTest, ARetryThatHasTouchedTheDatabaseLeavesNothingOfItsAttempts) {
+  int calls = 0;
+  world.consumer.handlers.clear();
+  world.consumer.on("payment", [&](const Event& event, Context& context) {
+    add_ten(event, context);
+    return ++calls < 4 ? Answer::retry("not yet") : Answer::done();
+  });
+  world.broker.add(payment("e1"));
+  world.run_once();
+  // The first refusal, in the fast path, is not counted: it was not under the claim.
+  EXPECT_EQ(calls, 4);
+  EXPECT_EQ(world.count(Outcome::applied), 1);
+  EXPECT_EQ(world.cell("A"), 10);
+}
+
+TEST_P(FailureTest, B36_ADeadlockRepeatsTheWholeUnitAndBlamesNobody) {
+  for (const Call call : {Call::begin, Call::claim, Call::execute, Call::record, Call::advance}) {
+    if (call == Call::record && GetParam() == SourceClass::queue) continue;  // Nothing to record.
+    World fresh{GetParam()};
+    for (const char* id : {"e1", "e2", "e3", "e4"}) fresh.broker.add(payment(id));
+    fresh.script.fail(call, ErrorKind::contention);
+    fresh.run_once();
+    EXPECT_EQ(fresh.script.outstanding(), 0U);
+    EXPECT_EQ(fresh.cell("A"), 40);
+    EXPECT_EQ(fresh.count(Outcome::applied), 4);
+    EXPECT_EQ(fresh.count(Outcome::dead), 0);
+  }
+}
+
+TEST_P(FailureTest, B18_WhileTheDatabaseIsAwayNothingIsAcknowledgedAndNothingIsLost) {
+  for (int i = 0; i < 5; ++i) world.broker.add(payment("e" + std::to_string(i)));
+  world.start();
+  world.step();
+  world.script.set_away(true);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_NE(world.worker->step(), StepResult::idle);
+    world.clock.pass(std::chrono::minutes{1});
+  }
+  EXPECT_TRUE(world.broker.acknowledged().empty());
+  EXPECT_FALSE(world.notices.empty());
+  world.script.set_away(false);
+  world.run();
+  EXPECT_EQ(world.cell("A"), 50);
+  EXPECT_EQ(world.count(Outcome::applied), 5);
+  EXPECT_EQ(world.count(Outcome::dead), 0);
+}
+
+TEST_P(FailureTest, ADeferredConstraintBlamesExactlyItsEvent) {
+  // The database refuses at COMMIT whatever contains the bad event.
+  world.consumer.handlers.clear();
+  bool contains_bad = false;
+  world.consumer.on("payment", [&](const Event& event, Context& context) {
+    contains_bad = contains_bad || event.id == "bad";
+    return add_ten(event, context);
+  });
+  for (int i = 0; i < 20; ++i) world.broker.add(payment(i == 7 ? "bad" : std::to_string(i)));
+  world.start();
+  int steps = 0;
+  while (!(world.worker->next() == Step::receive && world.worker->at_end() && steps > 0)) {
+    ASSERT_LT(++steps, 2000);
+    if (world.worker->next() == Step::begin) contains_bad = false;
+    if (world.worker->next() == Step::commit && contains_bad) {
+      world.script.fail_commit(CommitFault::constraint);
+    }
+    world.step();
+  }
+  EXPECT_EQ(world.cell("A"), 190);
+  EXPECT_EQ(world.count(Outcome::applied), 19);
+  EXPECT_EQ(world.count(Outcome::dead), 1);
+  ASSERT_EQ(world.deferred().size(), 1U);
+  EXPECT_EQ(world.deferred().front().event.id, "bad");
+}
+
+TEST_P(FailureTest, AHandlerThatBreaksTheContractStopsTheConsumer) {
+  world.consumer.handlers.clear();
+  world.consumer.on("payment", [](const Event& event, Context& context) -> Answer {
+    add_ten(event, context);
+    throw Error{ErrorKind::contract_violation, "COMMIT in a handler"};
+  });
+  world.broker.add(payment("e1"));
+  world.start();
+  try {
+    world.run();
+    FAIL() << "the consumer went on";
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.contract_violation());
+    EXPECT_NE(std::string{error.what()}.find("payment"), std::string::npos);
+    EXPECT_NE(std::string{error.what()}.find("e1"), std::string::npos);
+  }
+  EXPECT_EQ(world.worker->next(), Step::stopped);
+  EXPECT_EQ(world.cell("A"), 0);
+  EXPECT_TRUE(world.broker.acknowledged().empty());
+}
+
+TEST_P(FailureTest, ASourceThatFailsIsOpenedAgain) {
+  world.broker.fail_receive(Error{ErrorKind::unavailable, "broker away"}, 1);
+  world.broker.fail_acknowledge(Error{ErrorKind::unavailable, "broker away"}, 1);
+  for (const char* id : {"e1", "e2"}) world.broker.add(payment(id));
+  world.run_once();
+  EXPECT_EQ(world.cell("A"), 20);
+  EXPECT_EQ(world.count(Outcome::applied), 2);
+  EXPECT_GE(world.broker.opened(), 2);
+}
+
+TEST(Failure, P10_ARestoredDatabaseRewindsAnOwnedLog) {
+  World world{SourceClass::owned_log};
+  world.consumer.batch_max = 2;
+  for (int i = 0; i < 4; ++i) world.broker.add(payment("e" + std::to_string(i)));
+  world.start();
+  world.run();
+  const auto backup = world.model->snapshot();
+  for (int i = 4; i < 10; ++i) world.broker.add(payment("e" + std::to_string(i)));
+  world.run();
+  EXPECT_EQ(world.cell("A"), 100);
+  world.model->restore(backup);
+  world.script.fail(Call::begin, ErrorKind::unavailable);
+  world.broker.add(payment("e10"));
+  world.run();
+  EXPECT_EQ(world.cell("A"), 110);
+  EXPECT_EQ(world.broker.repositioned(), 1);
+  EXPECT_TRUE(std::ranges::any_of(world.notices, [](const std::string& text) {
+    return text.find("DATA_LOSS_SUSPECTED") != std::string::npos;
+  }));
+}
+
+TEST(Failure, P10_ARestartOnARestoredDatabaseAppliesWhatItLost) {
+  World world{SourceClass::owned_log};
+  for (int i = 0; i < 4; ++i) world.broker.add(payment("e" + std::to_string(i)));
+  world.run_once();
+  const auto backup = world.model->snapshot();
+  for (int i = 4; i < 10; ++i) world.broker.add(payment("e" + std::to_string(i)));
+  world.run_once();
+  world.model->restore(backup);
+  world.run_once();
+  EXPECT_EQ(world.cell("A"), 100);
+}
+
+}  // namespace
+}  // namespace onefold

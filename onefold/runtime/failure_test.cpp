@@ -141,6 +141,26 @@ TEST_P(FailureTest, B18_WhileTheDatabaseIsAwayNothingIsAcknowledgedAndNothingIsL
   EXPECT_EQ(world.count(Outcome::dead), 0);
 }
 
+TEST_P(FailureTest, B65_AFailingDeadLetterStoreLosesNoDeadLetter) {
+  for (const ErrorKind kind : {ErrorKind::unavailable, ErrorKind::contention}) {
+    World fresh{GetParam()};
+    fresh.consumer.batch_max = 2;
+    for (const char* id : {"bad1", "e1", "bad2", "e2"}) {
+      fresh.broker.add(payment(id, id[0] == 'b' ? "no such cell" : "A"));
+    }
+    fresh.script.fail(Call::defer, kind, 1);
+    fresh.script.fail(Call::defer, kind, 2);
+    fresh.run_once();
+    EXPECT_EQ(fresh.script.outstanding(), 0U);
+    EXPECT_EQ(fresh.cell("A"), 20);
+    EXPECT_EQ(fresh.count(Outcome::dead), 2);
+    ASSERT_EQ(fresh.deferred().size(), 2U);
+    EXPECT_EQ(fresh.deferred().at(0).event.id, "bad1");
+    EXPECT_EQ(fresh.deferred().at(1).event.id, "bad2");
+    EXPECT_EQ(fresh.deferred().at(0).attempts, 1);  // Nobody's attempts are used up.
+  }
+}
+
 TEST_P(FailureTest, ADeferredConstraintBlamesExactlyItsEvent) {
   // The database refuses at COMMIT whatever contains the bad event.
   world.consumer.handlers.clear();

@@ -36,6 +36,7 @@ struct Runner::State {
   ClaimMode claim_mode(const Entry& entry) const;
   Totals loop(bool until_idle);
   StepResult finish_batch(Worker& worker);
+  bool finish_batches();
   void pause();
   void sum_up();
 
@@ -137,19 +138,29 @@ Totals Runner::State::loop(bool until_idle) {
   waits = !until_idle;
   start();
   while (!stopping) {
-    bool progressed = false;
-    for (Worker& worker : workers) {
-      if (stopping) break;
-      progressed = finish_batch(worker) == StepResult::progressed || progressed;
-    }
-    sum_up();
+    const bool progressed = finish_batches();
     if (progressed && options.progress) options.progress(totals);
     const bool finished = std::ranges::all_of(workers, &Worker::at_end);
     if (until_idle && !progressed && finished) break;
     if (!progressed) pause();
   }
-  sum_up();
   return totals;
+}
+
+/// One batch of each worker. Returns whether any had one.
+bool Runner::State::finish_batches() {
+  bool progressed = false;
+  for (Worker& worker : workers) {
+    if (stopping) break;
+    try {
+      progressed = finish_batch(worker) == StepResult::progressed || progressed;
+    } catch (...) {
+      sum_up();  // What was committed before a consumer stops counts.
+      throw;
+    }
+  }
+  sum_up();
+  return progressed;
 }
 
 /// Until the first worker may go on, but never long: a signal must be noticed.

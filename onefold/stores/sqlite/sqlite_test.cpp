@@ -80,7 +80,7 @@ ErrorKind kind_thrown_by(Work&& work) {
 
 constexpr const char* credit = "UPDATE account SET balance = balance + 10 WHERE id = 'a'";
 
-TEST_F(SqliteStore, AnswersWithTheKindOfTheExtendedCode) {
+TEST_F(SqliteStore, B04_AnswersWithTheKindOfTheExtendedCode) {
   const auto transaction = session_->begin();
   transaction->savepoint();
   Statements& sql = transaction->statements();

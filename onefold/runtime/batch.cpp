@@ -42,6 +42,10 @@ void Unit::restart() const {
     item.outcome = item.verdict;
     item.fresh = false;
     item.result.clear();
+    if (item.verdict) continue;  // What led to the verdict stays true.
+    item.attempts = 0;
+    item.errors.clear();
+    item.failed_handler.clear();
   }
 }
 

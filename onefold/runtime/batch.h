@@ -33,21 +33,20 @@ struct Item {
   bool keyed_by_bytes = false;     ///< Undecodable and without a position: repetitions are counted.
   std::optional<Outcome> verdict;  ///< Decided before any handler: dead, or ignored.
 
-  // Known at the end, and started again with each transaction.
+  // Started again with each transaction: what was rolled back uses up nobody's attempts.
   std::optional<Outcome> outcome;  ///< Absent: its handlers are still to run.
   bool fresh = false;              ///< The claim is ours, in this transaction.
   std::string result;
-
-  // Kept over all transactions of this batch.
   int attempts = 0;                 ///< That a handler has refused under the claim.
   std::vector<std::string> errors;  ///< Oldest first.
   std::string failed_handler;
+
+  /// What the last commit whose answer was lost would have made true.
   struct InDoubt {
     Outcome outcome;
     Timestamp recorded_at;
   };
-  std::optional<InDoubt>
-      in_doubt;  ///< What the last commit whose answer was lost would have made true.
+  std::optional<InDoubt> in_doubt;
 };
 
 /// The part of a batch that is one transaction. All of it in the fast path, less in a rerun.

@@ -20,16 +20,9 @@ using test::add_ten;
 using test::payment;
 using test::World;
 
-class FailureTest : public testing::TestWithParam<SourceClass> {
- protected:
-  World world{GetParam()};
-};
+class FailureTest : public test::BothWays {};
 
-INSTANTIATE_TEST_SUITE_P(Sources, FailureTest,
-                         testing::Values(SourceClass::owned_log, SourceClass::queue),
-                         [](const auto& one) {
-                           return one.param == SourceClass::owned_log ? "Optimistic" : "ClaimFirst";
-                         });
+INSTANTIATE_TEST_SUITE_P(Sources, FailureTest, test::both_ways, test::way);
 
 TEST_P(FailureTest, ExactlyTheFailingEventIsSetAside) {
   world.consumer.handlers.clear();

@@ -138,4 +138,14 @@ class World {
   }
 };
 
+/// Every promise holds for both ways to claim: an owned log is optimistic, a queue claims first.
+class BothWays : public testing::TestWithParam<SourceClass> {
+ protected:
+  World world{GetParam()};
+};
+inline const auto both_ways = testing::Values(SourceClass::owned_log, SourceClass::queue);
+inline std::string way(const testing::TestParamInfo<SourceClass>& one) {
+  return one.param == SourceClass::owned_log ? "Optimistic" : "ClaimFirst";
+}
+
 }  // namespace onefold::test

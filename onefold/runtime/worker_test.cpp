@@ -13,17 +13,9 @@ using test::add_ten;
 using test::payment;
 using test::World;
 
-/// Every promise holds for both ways to claim: an owned log is optimistic, a queue claims first.
-class WorkerTest : public testing::TestWithParam<SourceClass> {
- protected:
-  World world{GetParam()};
-};
+class WorkerTest : public test::BothWays {};
 
-INSTANTIATE_TEST_SUITE_P(Sources, WorkerTest,
-                         testing::Values(SourceClass::owned_log, SourceClass::queue),
-                         [](const auto& one) {
-                           return one.param == SourceClass::owned_log ? "Optimistic" : "ClaimFirst";
-                         });
+INSTANTIATE_TEST_SUITE_P(Sources, WorkerTest, test::both_ways, test::way);
 
 TEST_P(WorkerTest, P1_EachEventIsAppliedOnce) {
   for (const char* id : {"e1", "e2", "e1", "e3", "e2", "e1"}) world.broker.add(payment(id));

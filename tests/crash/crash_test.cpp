@@ -46,11 +46,7 @@ void expect_converged(World& world) {
 }
 
 class CrashTest : public testing::TestWithParam<SourceClass> {};
-INSTANTIATE_TEST_SUITE_P(Sources, CrashTest,
-                         testing::Values(SourceClass::owned_log, SourceClass::queue),
-                         [](const auto& one) {
-                           return one.param == SourceClass::owned_log ? "Optimistic" : "ClaimFirst";
-                         });
+INSTANTIATE_TEST_SUITE_P(Sources, CrashTest, test::both_ways, test::way);
 
 TEST_P(CrashTest, TheWorkloadConvergesWithoutFaults) {
   World world{GetParam()};

@@ -165,7 +165,7 @@ TEST_P(FailureTest, ADeferredConstraintBlamesExactlyItsEvent) {
   for (int i = 0; i < 20; ++i) world.broker.add(payment(i == 7 ? "bad" : std::to_string(i)));
   world.start();
   int steps = 0;
-  while (!(world.worker->next() == Step::receive && world.worker->at_end() && steps > 0)) {
+  while (world.worker->next() != Step::receive || !world.worker->at_end() || steps == 0) {
     ASSERT_LT(++steps, 2000);
     if (world.worker->next() == Step::begin) contains_bad = false;
     if (world.worker->next() == Step::commit && contains_bad) {

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -139,10 +140,9 @@ TEST(KeyRule, B32_BytesDecideAndNothingIsNormalised) {
                                      "e\u0301",  "\u00c5",     "\u212b", "\uff11", "1",
                                      "\u0131",   "i",          "a\tb",   "a\nb",   "a\rb",
                                      "a\u202eb", "a\x1b[31mb", "a%00b"};
-  std::vector<Bytes> keys;
-  for (const std::string& id : ids) keys.push_back(rule.of_id(id).bytes);
-  std::sort(keys.begin(), keys.end());
-  EXPECT_EQ(std::adjacent_find(keys.begin(), keys.end()), keys.end());
+  std::set<Bytes> keys;
+  for (const std::string& id : ids) keys.insert(rule.of_id(id).bytes);
+  EXPECT_EQ(keys.size(), ids.size());
 }
 
 TEST(KeyRule, PartsDoNotRunTogether) {

@@ -97,7 +97,7 @@ class World {
   /// Steps until the source has nothing more. Fails the test if that takes too long.
   void run(int steps_max = 10'000) {
     if (!worker) start();
-    while (!(step() == StepResult::idle && worker->at_end())) {
+    while (step() != StepResult::idle || !worker->at_end()) {
       ASSERT_GT(--steps_max, 0) << "the worker does not come to rest";
     }
   }

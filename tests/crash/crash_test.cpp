@@ -66,7 +66,7 @@ TEST_P(CrashTest, K0ToK6_AKillBeforeAnyStepConverges) {
     add_workload(world);
     world.start();
     int done = 0;
-    while (done < steps && !(world.step() == StepResult::idle && world.worker->at_end())) ++done;
+    while (done < steps && (world.step() != StepResult::idle || !world.worker->at_end())) ++done;
     const bool finished = done < steps;
     world.run_once();
     expect_converged(world);

@@ -232,6 +232,27 @@ TEST(Failure, P10_ARestoredDatabaseRewindsAnOwnedLog) {
   }));
 }
 
+TEST(Failure, P10_AKillAtAnyStepAfterARestoreLosesNothing) {
+  for (int steps = 0; steps < 60; ++steps) {
+    SCOPED_TRACE("killed " + std::to_string(steps) + " steps after the restore");
+    World world{SourceClass::owned_log};
+    world.consumer.batch_max = 2;
+    for (int i = 0; i < 4; ++i) world.broker.add(payment("e" + std::to_string(i)));
+    world.start();
+    world.run();
+    const auto backup = world.model->snapshot();
+    for (int i = 4; i < 10; ++i) world.broker.add(payment("e" + std::to_string(i)));
+    world.run();
+    // Deliveries are in hand when the database goes back.
+    world.broker.add(payment("e10"));
+    world.step();
+    world.model->restore(backup);
+    for (int i = 0; i < steps; ++i) world.step();
+    world.run_once();
+    ASSERT_EQ(world.cell("A"), 110);
+  }
+}
+
 TEST(Failure, P10_ARestartOnARestoredDatabaseAppliesWhatItLost) {
   World world{SourceClass::owned_log};
   for (int i = 0; i < 4; ++i) world.broker.add(payment("e" + std::to_string(i)));

@@ -232,6 +232,22 @@ TEST(Failure, P10_ARestoredDatabaseRewindsAnOwnedLog) {
   }));
 }
 
+TEST(Failure, P10_ScopesThatARestoreHasTakenBackAreAllottedAnew) {
+  World world{SourceClass::owned_log};
+  world.start();
+  const auto backup = world.model->snapshot();
+  world.broker.add(payment("e1"));
+  world.run();
+  world.model->restore(backup);
+  Event other = payment("e1", "B");
+  other.source = "another shop";
+  world.broker.add(other);
+  world.run();
+  EXPECT_EQ(world.cell("A"), 10);
+  EXPECT_EQ(world.cell("B"), 10);
+  EXPECT_EQ(world.model->housekeeping()->scopes().size(), 2U);
+}
+
 TEST(Failure, P10_AKillAtAnyStepAfterARestoreLosesNothing) {
   for (int steps = 0; steps < 60; ++steps) {
     SCOPED_TRACE("killed " + std::to_string(steps) + " steps after the restore");

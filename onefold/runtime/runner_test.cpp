@@ -18,7 +18,7 @@ namespace {
 
 /// Real files in a folder that goes away, a real database, and the public interface alone.
 class RunnerTest : public testing::Test {
- protected:
+ public:
   RunnerTest()
       : folder_{std::filesystem::temp_directory_path() /
                 ("onefold_runner_" + std::to_string(::getpid()) + "_" +
@@ -30,7 +30,10 @@ class RunnerTest : public testing::Test {
     change("INSERT INTO account VALUES (1, 0), (2, 0)");
   }
   ~RunnerTest() override { std::filesystem::remove_all(folder_); }
+  RunnerTest(const RunnerTest&) = delete;
+  RunnerTest& operator=(const RunnerTest&) = delete;
 
+ protected:
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   void change(const std::string& sql) {
@@ -210,7 +213,7 @@ TEST_F(RunnerTest, WhatCannotWorkIsRefusedInWords) {
   EXPECT_NE(refused(twice).find("two handlers"), std::string::npos);
   Consumer star = billing("star");
   star.on({.name = "x", .type = "a*b", .handle = star.handlers.front().handle});
-  EXPECT_NE(refused(star).find("*"), std::string::npos);
+  EXPECT_NE(refused(star).find('*'), std::string::npos);
   runner.add(billing(), file_of("orders", {}));
   EXPECT_NE(refused(billing()).find("twice"), std::string::npos);
 }

@@ -7,7 +7,6 @@
 namespace onefold {
 namespace {
 
-using faults::Call;
 using faults::CommitFault;
 using test::add_ten;
 using test::payment;
@@ -130,7 +129,7 @@ TEST_P(WorkerTest, B15_EachConsumerAppliesTheEventOnce) {
   world.consumer.name = "mail";
   faults::ScriptedBroker second{"orders", GetParam()};
   second.add(payment("e1"));
-  world.broker = std::move(second);
+  world.broker = second;
   world.run_once();
   EXPECT_EQ(world.cell("A"), 20);
   EXPECT_EQ(world.count(Outcome::applied), 2);

@@ -43,6 +43,36 @@ TEST_P(FailureTest, ExactlyTheFailingEventIsSetAside) {
   EXPECT_EQ(world.broker.unacknowledged(), 0U);
 }
 
+TEST_P(FailureTest, P9_ADeadLetterKeepsItsIdentityItsBytesAndTheReason) {
+  Delivery delivery = faults::delivery(payment("e\n1", "no such cell", R"({"a":"\u0000"})"));
+  delivery.event.headers = {{"trace", "1"}, {"trace", "2"}};
+  delivery.raw = std::string{"{\0\xff}", 4};
+  world.broker.add(payment("e0"));
+  world.broker.add(delivery);
+  world.run_once();
+  ASSERT_EQ(world.deferred().size(), 1U);
+  const DeferredRecord dead = world.deferred().front();
+  EXPECT_EQ(dead.reason, "dead");
+  EXPECT_EQ(dead.consumer, "billing");
+  EXPECT_EQ(dead.source, "orders");
+  EXPECT_EQ(dead.handler, "payment");
+  EXPECT_EQ(dead.attempts, 1);
+  EXPECT_EQ(dead.event.id, "e\n1");
+  EXPECT_EQ(dead.event.source, "shop");
+  EXPECT_EQ(dead.event.type, "payment");
+  EXPECT_EQ(dead.event.headers, delivery.event.headers);
+  EXPECT_EQ(dead.raw, delivery.raw);
+  ASSERT_EQ(dead.errors.size(), 1U);
+  EXPECT_TRUE(dead.errors.front().starts_with("payment: ")) << dead.errors.front();
+  ASSERT_EQ(dead.position.has_value(), GetParam() == SourceClass::owned_log);
+  EXPECT_EQ(dead.position.value_or(Position{}).at.low, dead.position ? 1U : 0U);
+  // Its claim is held: a redelivery is a duplicate, and nothing is set aside twice.
+  world.broker.add(delivery);
+  world.run_once();
+  EXPECT_EQ(world.count(Outcome::duplicate), 1);
+  EXPECT_EQ(world.deferred().size(), 1U);
+}
+
 TEST_P(FailureTest, AStatementThatFailsIsTheEventsOwnFailure) {
   world.broker.add(payment("e1"));
   world.broker.add(payment("e2", "no such cell"));  // expected_rows is not met
@@ -116,7 +146,7 @@ TEST_P(FailureTest, B36_ADeadlockRepeatsTheWholeUnitAndBlamesNobody) {
   }
 }
 
-TEST_P(FailureTest, B18_WhileTheDatabaseIsAwayNothingIsAcknowledgedAndNothingIsLost) {
+TEST_P(FailureTest, B18_P3_WhileTheDatabaseIsAwayNothingIsAcknowledgedAndNothingIsLost) {
   for (int i = 0; i < 5; ++i) world.broker.add(payment("e" + std::to_string(i)));
   world.start();
   world.step();

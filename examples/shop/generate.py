@@ -149,6 +149,7 @@ class Expectation:
     def __init__(self):
         self.outcomes = collections.Counter()
         self.seen = {}
+        self.malformed = set()
         self.balances = collections.Counter()
         self.payments = 0
         self.orders = 0
@@ -156,6 +157,7 @@ class Expectation:
     def deliver(self, kind, event):
         if kind == "malformed":
             self.outcomes["dead"] += 1
+            self.malformed.add(event)
             return
         identity = event["event_id"]
         if identity in self.seen:
@@ -173,12 +175,21 @@ class Expectation:
         else:
             self.orders += 1
 
+    def again(self):
+        """When all of it comes once more, another way: every identity is known. A line without one
+        is known by its place in the file, so that its bytes alone are new, once."""
+        conflict, dead = self.outcomes["conflict"], len(self.malformed)
+        duplicate = sum(self.outcomes.values()) - conflict - dead
+        return {"duplicate": duplicate, "dead": dead, "conflict": conflict}
+
     def as_json(self):
         names = ["applied", "duplicate", "stale", "deferred", "dead", "conflict", "ignored"]
         outcomes = {name: self.outcomes[name] for name in names}
+        again = self.again()
         return {
             "received": sum(outcomes.values()),
             "outcomes": outcomes,
+            "outcomes_again": {name: again.get(name, 0) for name in names},
             "payments": self.payments,
             "orders": self.orders,
             "balance_sum": sum(self.balances.values()),

@@ -6,8 +6,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 onefold=$(realpath "$1")
 mkdir -p "$2"
 cd "$2"
-rm -f -- shop.db* outcomes.json
-cp "$here/onefold.toml" .
+rm -f -- shop.db* outcomes*.json
+cp "$here/onefold.toml" "$here/onefold_again.toml" .
 python3 "$here/generate.py"
 sqlite3 shop.db < "$here/schema.sql"
 
@@ -18,6 +18,10 @@ echo
 echo "-- set aside, with the reason (the first five)"
 "$onefold" dead list -c onefold.toml --limit 5
 echo
-echo "-- the same run again: nothing new, nothing changes"
+echo "-- the same run again: the file has been read, there is nothing new"
 "$onefold" run -c onefold.toml --migrate --until-idle
-python3 "$here/check.py" . | tail -n 1
+echo
+echo "-- the same events again, through standard input: the claims know them, nothing changes"
+echo "   (a line without an identity is known by its bytes here: it is set aside a second time)"
+"$onefold" run -c onefold_again.toml --until-idle -o json < orders.jsonl > outcomes_again.json
+python3 "$here/check.py" . outcomes_again.json --again

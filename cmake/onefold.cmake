@@ -33,6 +33,7 @@ function(onefold_library name)
   add_library(onefold_${name} STATIC ${arg_SOURCES})
   add_library(onefold::${name} ALIAS onefold_${name})
   target_include_directories(onefold_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_compile_features(onefold_${name} PUBLIC cxx_std_20)
   target_link_libraries(onefold_${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE}
                         $<BUILD_INTERFACE:onefold_warnings>)
 endfunction()

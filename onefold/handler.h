@@ -16,7 +16,8 @@ struct Answer {
   std::string note;  ///< done: the result kept as evidence; otherwise the reason.
 
   static Answer done(std::string result = {}) { return {Kind::done, std::move(result)}; }
-  /// Try again soon; after the consumer's last attempt the event is dead.
+  /// Run again at once, in the same transaction: for what lies outside the database, since nothing
+  /// else is applied in between. After the consumer's last attempt the event is dead.
   static Answer retry(std::string reason) { return {Kind::retry, std::move(reason)}; }
   /// This event will never do: it is dead now, and a person is told why.
   static Answer reject(std::string reason) { return {Kind::reject, std::move(reason)}; }

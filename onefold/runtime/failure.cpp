@@ -6,11 +6,15 @@
 // What happens when a step fails. The transaction is dropped in every case; the deliveries are
 // kept.
 //
-//   lost race, deadlock, refused commit   the unit is repeated, claim-first and halved; nobody is
-//   blamed database away, commit in doubt        the session is opened again, then the unit is
-//   repeated a handler's own failure               rerun, one savepoint per event, so that exactly
-//   it is set aside source away                           it is opened again; what it had handed
-//   out is forgotten contract violation, configuration     the consumer stops
+// * A lost race, a deadlock, a refused commit: the unit is repeated, claim-first and smaller;
+// nobody
+//   is blamed.
+// * The database is away, or a commit in doubt: the session is opened again, then the unit
+// repeated.
+// * A handler's own failure: a rerun, one savepoint per event, so that exactly that one is set
+// aside.
+// * The source is away: it is opened again, and what it had handed out is forgotten.
+// * A broken contract, a configuration that cannot work: the consumer stops.
 
 namespace onefold {
 namespace {

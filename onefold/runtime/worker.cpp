@@ -12,23 +12,15 @@
 // * The source is told "done" in one place, `acknowledge`, and the only way there leads through a
 //   COMMIT that the database has confirmed (P2, P3).
 // * Any failure drops the transaction and runs the same deliveries again; the claims tell what had
-//   been committed (P4). Only an event whose claim is held is ever blamed (failure.cpp).
+//   been committed (P4). What else it leads to is in failure.cpp.
+//
+// A *batch* is what one `receive` returned, a *unit* the part of it in one transaction: normally
+// all of it. The *plan* says how a unit is run. `optimistic` looks keys up and inserts them at the
+// end, `claim_first` inserts them before the handlers run; a `rerun`, after a handler has failed,
+// claims first too, has at most 64 events a unit, and each behind a savepoint, with the extra step
+// `seal`.
 
 namespace onefold {
-namespace {
-
-Answer ask(const HandlerSpec& handler, const Event& event, Context& context) {
-  try {
-    return handler.handle(event, context);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    return Answer::retry(std::string{"the handler threw: "} + error.what());
-  }
-}
-
-}  // namespace
-
 StepResult Worker::step() {
   if (clock_.ticks() < ready_at_) return StepResult::waiting;
   try {
@@ -163,7 +155,8 @@ void Worker::seal() {
   step_ = Step::handle;
 }
 
-/// The evidence, and the bytes of what is set aside, beside the change they speak of.
+/// The evidence, and the bytes of what is set aside, beside the change they speak of. A claim made
+/// first says "applied" already, so that only what turned out otherwise is written again.
 void Worker::record() {
   Ledger& ledger = transaction_->ledger();
   const std::vector<Evidence> evidence = unit_.evidence(recorded_at_, claim_mode());
@@ -220,6 +213,20 @@ void Worker::acknowledge() {
   unit_max_ = subscription_.consumer.batch_max;
   step_ = Step::receive;
 }
+
+namespace {
+
+Answer ask(const HandlerSpec& handler, const Event& event, Context& context) {
+  try {
+    return handler.handle(event, context);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    return Answer::retry(std::string{"the handler threw: "} + error.what());
+  }
+}
+
+}  // namespace
 
 /// A handler's answer; what it throws is an answer too, unless it is nobody's fault. A failure that
 /// it caught and kept to itself counts all the same.

@@ -14,7 +14,8 @@ const char* advice(ErrorKind kind, Origin origin) noexcept {
       return "; a handler must leave transactions, savepoints, ATTACH, PRAGMA and the onefold_ "
              "tables alone";
     case ErrorKind::bad_configuration:
-      return origin == Origin::own ? "; run `onefold migrate`" : "";
+      return origin == Origin::own ? "; run `onefold migrate`"
+                                   : "; correct the statement, or create what it names";
     default:
       return "";
   }
@@ -45,8 +46,9 @@ ErrorKind kind_of(int code, Origin origin) noexcept {
     case SQLITE_AUTH:
       return ErrorKind::contract_violation;
     case SQLITE_ERROR:
-      // Our own statements are right for our own schema.
-      return origin == Origin::own ? ErrorKind::bad_configuration : ErrorKind::permanent;
+      // Our own statements are right for our own schema, and a table that a deployment forgot must
+      // not send every event to the dead letters.
+      return origin == Origin::handler ? ErrorKind::permanent : ErrorKind::bad_configuration;
     default:
       return ErrorKind::permanent;
   }

@@ -11,6 +11,7 @@ namespace onefold::sqlite {
 /// Whose statement failed. The same code means different things.
 enum class Origin {
   handler,  ///< A handler's SQL: what it did wrong will go wrong again.
+  text,     ///< A handler's SQL that cannot be prepared: as wrong for every other event.
   own,      ///< Ours: the schema is not the one we know, or the database is in trouble.
 };
 

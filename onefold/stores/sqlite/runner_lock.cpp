@@ -47,9 +47,9 @@ RunnerLock::RunnerLock(const std::string& database_path) {
     const std::string owner = owner_of(descriptor_);
     ::close(descriptor_);
     if (error == EWOULDBLOCK) {
-      throw Error{ErrorKind::bad_configuration,
-                  fmt::format("process {} runs on {} already, and only one may: stop it first",
-                              owner, database_path)};
+      throw Error{ErrorKind::contention, fmt::format("process {} runs on {} already, and only one "
+                                                     "may: stop it, or try again when it has ended",
+                                                     owner, database_path)};
     }
     throw Error{ErrorKind::bad_configuration,
                 fmt::format("cannot lock {}: {}", path, reason_of(error))};

@@ -26,7 +26,7 @@ struct Options {
 };
 
 /// Opens or creates the database: WAL, synchronous=FULL (a confirmed commit survives a power cut).
-/// Throws `bad_configuration` if it cannot be opened or another runner has it.
+/// Throws `bad_configuration` if it cannot be opened, and `contention` while another runner has it.
 std::unique_ptr<Store> open_store(Options options);
 
 /// The connection on which `transaction` is open, for your own SQL: never COMMIT, ROLLBACK,

@@ -49,7 +49,8 @@ Statement::Statement(::sqlite3* database, std::string_view sql, Origin origin)
   const int code = sqlite3_prepare_v3(database, sql.data(), static_cast<int>(sql.size()),
                                       SQLITE_PREPARE_PERSISTENT, &handle_, &tail);
   if (code != SQLITE_OK) {
-    fail(database, code, origin, fmt::format("preparing \"{}\"", beginning_of(sql)));
+    const Origin whose = origin == Origin::handler ? Origin::text : origin;
+    fail(database, code, whose, fmt::format("preparing \"{}\"", beginning_of(sql)));
   }
   const auto used = static_cast<std::size_t>(tail - sql.data());
   const bool more = !is_blank(sql.substr(used));

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 /// A database in a directory of its own, with one business table and one consumer.
 class SqliteStore : public testing::Test {
- protected:
+ public:
   SqliteStore() {
     std::string pattern = (fs::temp_directory_path() / "onefold-sqlite-XXXXXX").string();
     directory_ = ::mkdtemp(pattern.data());
@@ -37,7 +37,10 @@ class SqliteStore : public testing::Test {
     store_.reset();
     fs::remove_all(directory_);
   }
+  SqliteStore(const SqliteStore&) = delete;
+  SqliteStore& operator=(const SqliteStore&) = delete;
 
+ protected:
   sqlite::Options options() const {
     return {.path = (directory_ / "shop.db").string(),
             .busy_timeout = std::chrono::milliseconds{20},
@@ -98,8 +101,7 @@ TEST_F(SqliteStore, B02_HandlerThatCommitsOnTheRawHandleIsRefusedAndFound) {
        {"COMMIT", "ROLLBACK", "BEGIN", "SAVEPOINT a", "RELEASE onefold_event",
         "PRAGMA user_version", "ATTACH ':memory:' AS other", "DELETE FROM onefold_inbox",
         "DROP TABLE onefold_audit", "CREATE TEMP TABLE onefold_inbox (a)",
-        "CREATE TRIGGER t AFTER INSERT ON onefold_inbox "
-        "BEGIN SELECT 1; END"}) {
+        "CREATE TRIGGER t AFTER INSERT ON onefold_inbox BEGIN SELECT 1; END"}) {
     auto transaction = session_->begin();
     transaction->savepoint();
     transaction->statements().execute(credit, {});

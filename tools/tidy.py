@@ -288,6 +288,36 @@ def snippets_are_real(tree):
                 yield path, line_at(text, found.start()), f"this is not in {found[1]}"
 
 
+# What is cited as a number, where its documents define it, and how.
+CITED = (
+    (  # Also within the names of tests: B08_B32_Ids, K0ToK6_AKill.
+        "docs/cases.md",
+        r"(?:(?<![^\W_])|(?<=\dTo))([BKP]\d{1,2})(?=[_\W]|To|$)",
+        r"^\| ([BKP]\d+) \|",
+    ),
+    (
+        "docs/semantics.md",
+        r"\bsemantics ([\d.]*\d(?:, [\d.]*\d)*)",
+        r"^(?:## |\*\*)([\d.]*\d)\b",
+    ),
+    ("docs/traps.md", r"\btraps(?:\.md)? (\d+)", r"^## (\d+)\. "),
+)
+
+
+@rule
+def numbers_are_defined(tree):
+    for document, citation, definition in CITED:
+        defined = set()
+        if document in tree.paths:
+            defined = set(re.findall(definition, tree.text(document), re.MULTILINE))
+        for path in tree.having(".h", ".cpp", ".py", ".sh", ".sql", ".md"):
+            for line, text in tree.lines(path):
+                for cited in re.findall(citation, text):
+                    for number in cited.split(", "):
+                        if number not in defined:
+                            yield path, line, f"{number} is not in {document}"
+
+
 def prose(markdown):
     """Markdown without its code, at the same lines."""
     blank = lambda found: "\n" * found[0].count("\n")

@@ -11,11 +11,15 @@ import tidy
 CLEAN = {
     "README.md": "# Title\n\n[The map](docs/map.md#the-map), [below](#below).\n\n## Below\n\n"
     "<!-- from: onefold/event.cpp -->\n```cpp\nint one() { return 1; }\n```\n",
+    "docs/cases.md": "# Cases\n\n| B" "01 | a | b |\n| K" "0 | c |\n| P" "1 | d |\n",
+    "docs/semantics.md": "# Semantics\n\n**1.1** One.\n\n## 9. Steps\n",
+    "docs/traps.md": "# Traps\n\n## 11. Two\n",
     "docs/map.md": "# A title\n\n```sh\n# not a title\n```\n\n## The map\n",
     "onefold/CMakeLists.txt": "onefold_library(vocabulary SOURCES event.cpp)\n"
     "add_executable(x stores/sqlite/sqlite.cpp stores/sqlite/sqlite_test.cpp)\n",
     "onefold/event.h": "#pragma once\n\n#include <string>\n",
-    "onefold/event.cpp": '#include "onefold/event.h"\n\nint one() { return 1; }\n',
+    "onefold/event.cpp": '#include "onefold/event.h"\n\nint one() { return 1; }\n'
+    "// B" "01, P" "1, K" "0 (semantics " "1.1, 9; traps.md " "11)\n",
     "onefold/stores/sqlite/sqlite.h": '#pragma once\n\n#include "onefold/event.h"\n',
     "onefold/stores/sqlite/row.h": "#pragma once\n\n#include <sqlite3.h>\n",
     "onefold/stores/sqlite/sqlite.cpp": '#include "onefold/stores/sqlite/sqlite.h"\n\n'
@@ -94,6 +98,12 @@ PLANTED = [
         "<!-- from: onefold/event.cpp -->\n```cpp\nint two();\n```\n",
         "not in onefold/event.cpp",
     ),
+    # Numbers in two parts, so that this file does not cite them itself.
+    ("numbers_are_defined", "onefold/event.cpp", "TEST(Event, B" "01_B" "99_X) {}\n", "B" "99 is"),
+    ("numbers_are_defined", "onefold/event.cpp", "TEST(Event, K" "0ToK" "7_X) {}\n", "K" "7 is"),
+    ("numbers_are_defined", "README.md", "As P" "77 says.\n", "docs/cases.md"),
+    ("numbers_are_defined", "onefold/event.h", "/// (semantics " "1.1, 9, 3.9).\n", "3.9 is"),
+    ("numbers_are_defined", "onefold/event.h", "/// (traps.md " "12).\n", "docs/traps.md"),
 ]
 
 

@@ -1,3 +1,4 @@
+#include <exception>
 #include <iostream>
 
 #include "onefold/brokers/file/file.h"
@@ -5,7 +6,7 @@
 #include "onefold/runner.h"
 #include "onefold/stores/sqlite/sqlite.h"
 
-int main() {
+int main() try {
   auto store = onefold::sqlite::open_store({.path = "shop.db"});
 
   onefold::Consumer billing{.name = "billing"};
@@ -29,4 +30,7 @@ int main() {
   std::cout << totals.received() << " received, " << totals[onefold::Outcome::applied]
             << " applied, " << totals[onefold::Outcome::duplicate] << " duplicate, "
             << totals[onefold::Outcome::dead] << " set aside\n";
+} catch (const std::exception& error) {
+  std::cerr << "first_consumer: " << error.what() << '\n';  // What was committed stays committed.
+  return 1;
 }

@@ -53,3 +53,13 @@ function(onefold_test name)
                         rapidcheck)
   gtest_discover_tests(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600 DISCOVERY_TIMEOUT 60)
 endfunction()
+
+# onefold_soak(TEST_EXECUTABLE FILTER CASES): the property tests of a test again, with many more cases.
+function(onefold_soak name filter cases)
+  if(NOT ONEFOLD_TESTS)
+    return()
+  endif()
+  add_test(NAME ${name}_soak COMMAND ${name} --gtest_filter=${filter})
+  set_tests_properties(${name}_soak PROPERTIES
+    LABELS soak TIMEOUT 3600 ENVIRONMENT RC_PARAMS=max_success=${cases})
+endfunction()

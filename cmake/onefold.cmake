@@ -54,7 +54,7 @@ function(onefold_test name)
   gtest_discover_tests(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600 DISCOVERY_TIMEOUT 60)
 endfunction()
 
-# onefold_soak(TEST_EXECUTABLE FILTER CASES): the property tests of a test again, with many more cases.
+# onefold_soak(TEST_EXECUTABLE FILTER CASES): its property tests again, with many more cases.
 function(onefold_soak name filter cases)
   if(NOT ONEFOLD_TESTS)
     return()

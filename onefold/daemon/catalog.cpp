@@ -48,6 +48,13 @@ std::string prepare_defect(sqlite3* database, const StatementConfig& statement) 
   return {};
 }
 
+/// SQLite has one code for all of these: only its words tell what is missing.
+std::string statement_hint(std::string_view defect) {
+  return defect.starts_with("no such table")
+             ? "create the tables that the handlers use first, or correct the name"
+             : "correct the statement";
+}
+
 std::unique_ptr<sqlite3, Close> open_read_only(const std::string& path) {
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY, nullptr);
@@ -132,7 +139,7 @@ std::vector<ConfigProblem> check_statements(const Config& config) {
                             "handler \"" + handler.name + "\", statement " + std::to_string(i + 1) +
                                 " (" + sql_beginning(statement.sql) +
                                 "): " + printable(defect, 300),
-                            ""});
+                            statement_hint(defect)});
       }
     }
   }

@@ -25,14 +25,30 @@ LoadedConfig failed(const std::string& path, ConfigProblem problem) {
   return loaded;
 }
 
+/// The parser names what its grammar expected; the hint is what people most often meant.
+std::string syntax_hint(std::string_view description) {
+  const auto says = [&](std::string_view words) {
+    return description.find(words) != std::string_view::npos;
+  };
+  if (says("string") && (says("control characters") || says("end-of-file"))) {
+    return "a string must end on its line: is the closing quote missing?";
+  }
+  const std::size_t name = description.find("'consumer.");
+  const std::size_t end = description.find(".handler'");
+  if (says("redefine") && name != std::string_view::npos && end != std::string_view::npos) {
+    return "write [[" + printable(description.substr(name + 1, end - name - 1)) +
+           ".handler]], with two brackets, above each handler";
+  }
+  return "see https://toml.io for the notation";
+}
+
 ConfigProblem syntax_problem(const toml::parse_error& error) {
   const std::string_view description = error.description();
   const ConfigPlace place = place_of(error.source());
   if (description.find("utf-8") != std::string_view::npos) {
     return {place, "the file is not valid UTF-8", "save it as UTF-8 text"};
   }
-  return {place, "this is not TOML: " + printable(description, 300),
-          "see https://toml.io for the notation"};
+  return {place, "this is not TOML: " + printable(description, 300), syntax_hint(description)};
 }
 
 void read_version(TableReader& root, ConfigProblems& problems) {
@@ -64,8 +80,9 @@ void read_store(TableReader& root, Config& config, ConfigProblems& problems) {
 /// Every named table of a section: [source.NAME], [consumer.NAME].
 template <typename Read>
 void each_section(TableReader& root, const std::string& section, std::string_view example,
-                  ConfigProblems& problems, Read read) {
-  if (root.require(section, example) == nullptr) return;
+                  ConfigUse use, ConfigProblems& problems, Read read) {
+  const bool needed = use == ConfigUse::apply;
+  if ((needed ? root.require(section, example) : root.find(section)) == nullptr) return;
   const toml::table* table = root.table(section);
   if (table == nullptr) return;
   if (table->empty()) problems.add(table->source(), "there is no " + section + " in it");
@@ -98,16 +115,17 @@ void check_standard_input(const Config& config, const toml::table& root, ConfigP
   }
 }
 
-void read_sections(const toml::table& root, Config& config, ConfigProblems& problems) {
+void read_sections(const toml::table& root, ConfigUse use, Config& config,
+                   ConfigProblems& problems) {
   TableReader reader{root, "the file", problems};
   read_version(reader, problems);
   read_store(reader, config, problems);
   const std::string folder = std::filesystem::path{config.path}.parent_path().string();
-  each_section(reader, "source", "[source.orders]", problems,
+  each_section(reader, "source", "[source.orders]", use, problems,
                [&](const std::string& name, const toml::table& table) {
                  config.sources.emplace(name, read_source(name, table, folder, problems));
                });
-  each_section(reader, "consumer", "[consumer.billing]", problems,
+  each_section(reader, "consumer", "[consumer.billing]", use, problems,
                [&](const std::string& name, const toml::table& table) {
                  config.consumers.push_back(read_consumer(name, table, config.sources, problems));
                });
@@ -117,7 +135,7 @@ void read_sections(const toml::table& root, Config& config, ConfigProblems& prob
 
 }  // namespace
 
-LoadedConfig load_config(const std::string& path) {
+LoadedConfig load_config(const std::string& path, ConfigUse use) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) {
@@ -138,10 +156,10 @@ LoadedConfig load_config(const std::string& path) {
     return loaded;
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_config(text, path);
+  return parse_config(text, path, use);
 }
 
-LoadedConfig parse_config(std::string_view text, const std::string& path) {
+LoadedConfig parse_config(std::string_view text, const std::string& path, ConfigUse use) {
   if (text.size() > config_bytes_max) {
     return failed(path, {{}, "it is larger than 1 MiB", "a configuration is a small text file"});
   }
@@ -152,7 +170,7 @@ LoadedConfig parse_config(std::string_view text, const std::string& path) {
     return failed(path, syntax_problem(parsed.error()));
   }
   ConfigProblems problems;
-  read_sections(parsed.table(), loaded.config, problems);
+  read_sections(parsed.table(), use, loaded.config, problems);
   loaded.problems = problems.take();
   return loaded;
 }

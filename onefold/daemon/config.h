@@ -93,14 +93,21 @@ struct LoadedConfig {
 inline constexpr std::int64_t config_version = 1;
 inline constexpr std::size_t config_bytes_max = 1 << 20;
 
+/// What a configuration must have for what is to be done with it.
+enum class ConfigUse {
+  apply,  ///< Everything: a store, sources and consumers.
+  look,   ///< A store. The consumers may be programs of their own, so that none stands here.
+};
+
 /// Reads and checks a configuration file; looks at no other file and at no database.
 ///
 /// Unknown keys, values out of range, references to what does not exist and statements that cannot
 /// work are problems; all of them are found in one run, only a syntax error ends the search. Paths
 /// are relative to the folder of the configuration file.
-LoadedConfig load_config(const std::string& path);
+LoadedConfig load_config(const std::string& path, ConfigUse use = ConfigUse::apply);
 /// The same for text that has been read already. `path` is used in messages and for relative paths.
-LoadedConfig parse_config(std::string_view text, const std::string& path);
+LoadedConfig parse_config(std::string_view text, const std::string& path,
+                          ConfigUse use = ConfigUse::apply);
 
 /// "onefold.toml:12:3", or the path alone for the file as a whole.
 std::string to_string(const ConfigPlace& place, const std::string& path);

@@ -38,7 +38,7 @@ void read_handlers(TableReader& reader, ConsumerConfig& consumer, ConfigProblems
   const toml::array* handlers = node->as_array();
   if (handlers == nullptr) {
     problems.add(node->source(), "handlers are an array of tables, because their order matters",
-                 "write " + section + " with two brackets");
+                 "write " + section + ", with two brackets, above each handler");
     return;
   }
   if (handlers->empty()) problems.add(node->source(), reader.label() + " has no handler");

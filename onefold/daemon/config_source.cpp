@@ -12,6 +12,13 @@ constexpr std::size_t id_prefix_bytes_max = 64;
 constexpr std::string_view identity_example =
     R"(identity = { id = "/event_id", source = "literal:shop", type = "/type" })";
 
+/// A constant can be everything but what tells events apart: the id and the time.
+constexpr std::string_view rule_hint(std::string_view key) {
+  if (key == "id") return R"(write the JSON Pointer of the event's id, such as "/event_id")";
+  if (key == "time") return R"(write the JSON Pointer of the event's time, such as "/created_at")";
+  return R"(write a JSON Pointer such as "/type", or a constant: "literal:shop")";
+}
+
 /// One field of an identity rule, checked alone so that its own place can be named: the other
 /// fields of the probe are fine.
 void read_rule(TableReader& reader, std::string_view key, std::string IdentityRule::* field,
@@ -25,8 +32,7 @@ void read_rule(TableReader& reader, std::string_view key, std::string IdentityRu
   probe.*field = *value;
   const std::string defect = identity_defect(probe);
   if (!defect.empty()) {
-    reader.problem(key, defect,
-                   R"(write a JSON Pointer such as "/event_id", or a constant: "literal:shop")");
+    reader.problem(key, defect, std::string{rule_hint(key)});
     return;
   }
   rule.*field = *value;

@@ -139,6 +139,27 @@ TEST(Config, EmptyFileNamesWhatItNeeds) {
   EXPECT_EQ(loaded.problems.size(), 4U) << shown(loaded);
 }
 
+TEST(Config, LookingNeedsTheStoreOnly) {
+  constexpr std::string_view store = "config_version = 1\n[store]\nurl = \"sqlite:shop.db\"\n";
+  const LoadedConfig look = parse_config(store, "a.toml", ConfigUse::look);
+  EXPECT_TRUE(look.problems.empty()) << shown(look);
+  EXPECT_EQ(look.config.store_url, "sqlite:shop.db");
+  EXPECT_EQ(parse_config(store, "a.toml", ConfigUse::apply).problems.size(), 2U);
+  EXPECT_EQ(parse_config("", "a.toml", ConfigUse::look).problems.size(), 2U);
+  const std::string wrong = std::string{store} + "[source.a]\nkind = \"tcp\"\n";
+  EXPECT_FALSE(parse_config(wrong, "a.toml", ConfigUse::look).problems.empty());
+}
+
+TEST(Config, WhatTheParserAssertsIsAnOrdinaryProblem) {
+  for (const char* text :
+       {"[[[a]]]", "[[[", "[[\"\"\"", "[ [ [", "a = [[[", "[[=]]", "[a.[b]]", "a.[b] = 1",
+        "a = {[b] = 1}", "[\n[", "=", "[", "[[", "a.=1", "\"\"\"=1"}) {
+    const LoadedConfig loaded = parse_config(text, "a.toml");
+    ASSERT_EQ(loaded.problems.size(), 1U) << text << '\n' << shown(loaded);
+    EXPECT_NE(loaded.problems.front().text.find("this is not TOML"), std::string::npos) << text;
+  }
+}
+
 RC_GTEST_PROP(Config, MutilatedTextNeverCrashes, ()) {
   std::string text{good};
   // "[[[" is in here because of an assertion in toml++ 3.3.

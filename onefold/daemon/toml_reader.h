@@ -1,9 +1,13 @@
 #pragma once
 
 // toml++ 3.3 asserts what a malformed file such as "[[[a]]]" contradicts (marzer/tomlplusplus, pull
-// request 301). Without its assertions it reports a syntax error there, as it should.
+// request 301). Without its assertions it reports a syntax error there, as it should. Under NDEBUG
+// it would turn them into promises to the compiler, which are worse: so it does not see NDEBUG.
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
 #define TOML_ASSERT(expression) static_assert(true)
 #include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 
 #include <cstdint>
 #include <initializer_list>

@@ -16,7 +16,7 @@
 
 namespace onefold::test {
 
-/// Time that moves only when a test says so; `Worlds` never wait for real.
+/// Time that moves only when a test says so.
 class FakeClock final : public Clock {
  public:
   Timestamp now() override { return now_; }
@@ -108,7 +108,6 @@ class World {
     run();
     stop();
   }
-
   std::int64_t count(Outcome outcome) const {
     return totals[outcome] + (worker ? worker->totals()[outcome] : 0);
   }

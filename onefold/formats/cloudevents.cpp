@@ -88,8 +88,11 @@ class CloudEventsDecoder final : public Decoder {
   }
 
   void read_version(const std::optional<JsonValue>& value) {
-    if (!value || value->kind() != JsonKind::string || value->text() != "1.0")
-      envelope_.refuse("SPECVERSION: the event is not of CloudEvents 1.0");
+    if (!value || value->kind() == JsonKind::null) {
+      envelope_.refuse("SPECVERSION: specversion is missing, so that this is no CloudEvent");
+    } else if (value->kind() != JsonKind::string || value->text() != "1.0") {
+      envelope_.refuse("SPECVERSION: specversion is another than the string 1.0");
+    }
   }
 
   /// Booleans and 32-bit integers stand for their canonical strings.

@@ -145,6 +145,14 @@ TEST(CloudEvents, HostileAttributes) {
   }
 }
 
+TEST(CloudEvents, AMissingVersionIsToldFromAnother) {
+  const auto defect_with = [](const char* member) {
+    return decode_cloudevents(cloudevent(member)).defect;
+  };
+  EXPECT_NE(defect_with("-\"specversion\"").find("specversion is missing"), std::string::npos);
+  EXPECT_NE(defect_with("\"specversion\":\"0.3\"").find("another"), std::string::npos);
+}
+
 TEST(CloudEvents, ReadsEveryAttribute) {
   const Delivery good = decode_cloudevents(R"(
       {"data": {"b": 1.0,  "a":"\u00e9"} , "time":"2026-11-30T15:00:00.25+01:00", "minus":-7,

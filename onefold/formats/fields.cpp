@@ -26,16 +26,17 @@ constexpr std::array<std::pair<FieldType, const char*>, 9> type_names{{
     {FieldType::json, "json"},
 }};
 
-const char* expectation(FieldType type) {
+/// The range is named to those only who missed nothing else.
+const char* expectation(FieldType type, JsonKind there) {
   switch (type) {
     case FieldType::int64:
-      return "an integer within 64 bits";
+      return there == JsonKind::number ? "an integer within 64 bits" : "an integer";
     case FieldType::text:
-      return "a string without U+0000";
+      return there == JsonKind::string ? "a string without U+0000" : "a string";
     case FieldType::decimal:
       return "a number, or a string that holds one";
     case FieldType::real:
-      return "a number that a double can hold";
+      return there == JsonKind::number ? "a number that a double can hold" : "a number";
     case FieldType::boolean:
       return "true or false";
     case FieldType::timestamp:
@@ -50,17 +51,30 @@ const char* expectation(FieldType type) {
   return "?";
 }
 
-/// Names what is there by its kind only: the value may be secret.
-std::string found(const JsonValue& value) {
-  if (value.kind() == JsonKind::number)
-    return is_json_integer(value.raw()) ? "an integer" : "a number with a fraction or an exponent";
-  return to_string(value.kind());
+[[noreturn]] void refuse(std::string_view pointer, std::string_view wanted,
+                         std::string_view there) {
+  throw Error{ErrorKind::permanent, fmt::format("The field {} must be {}, but it is {}.",
+                                                pointer.empty() ? "\"\"" : pointer, wanted, there)};
 }
 
-[[noreturn]] void refuse(std::string_view pointer, FieldType type, std::string_view there) {
-  throw Error{ErrorKind::permanent,
-              fmt::format("The field {} must be {}, but it is {}.",
-                          pointer.empty() ? "\"\"" : pointer, expectation(type), there)};
+/// Says why a value does not fit by its kind only: the value may be secret.
+std::string misfit(const JsonValue& value, FieldType type) {
+  const bool number = value.kind() == JsonKind::number;
+  if (number && type == FieldType::int64 && !is_json_integer(value.raw()))
+    return "a number with a fraction or an exponent";
+  if (number && (type == FieldType::int64 || type == FieldType::real)) return "out of range";
+  if (value.kind() != JsonKind::string) return to_string(value.kind());
+  switch (type) {
+    case FieldType::text:
+      return "a string that holds one";
+    case FieldType::decimal:
+    case FieldType::timestamp:
+    case FieldType::uuid:
+    case FieldType::bytes:
+      return "a string that holds none";
+    default:
+      return "a string";
+  }
 }
 
 /// Infinities and numbers too small to tell from zero are no doubles.
@@ -158,7 +172,7 @@ std::optional<Value> extract(const JsonValue& data, std::string_view pointer, Fi
   const auto field = data.at(pointer);
   if (!field || field->kind() == JsonKind::null) return {};
   auto value = convert(*field, type);
-  if (!value) refuse(pointer, type, found(*field) + " that does not fit");
+  if (!value) refuse(pointer, expectation(type, field->kind()), misfit(*field, type));
   return value;
 }
 
@@ -186,7 +200,7 @@ std::string Fields::text(std::string_view pointer) const {
 
 Value Fields::value(std::string_view pointer, FieldType type) const {
   auto value = extract(document_.root(), pointer, type);
-  if (!value) refuse(pointer, type, "missing or null");
+  if (!value) refuse(pointer, expectation(type, JsonKind::null), "missing or null");
   return std::move(*value);
 }
 

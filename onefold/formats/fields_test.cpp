@@ -135,6 +135,35 @@ TEST(Fields, ErrorsNameThePointerAndNeverTheValue) {
   }
 }
 
+TEST(Fields, ErrorsSayWhichKindIsThere) {
+  const auto error_of = [](const char* json, FieldType type) -> std::string {
+    try {
+      Fields(event_with(json)).value("", type);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const auto expect = [&](const char* json, FieldType type, const std::string& rest) {
+    EXPECT_EQ(error_of(json, type), "The field \"\" must be " + rest + ".") << json;
+  };
+  expect("\"500\"", FieldType::int64, "an integer, but it is a string");
+  expect("true", FieldType::int64, "an integer, but it is a boolean");
+  expect("1.5", FieldType::int64,
+         "an integer within 64 bits, but it is a number with a fraction or an exponent");
+  expect("9223372036854775808", FieldType::int64,
+         "an integer within 64 bits, but it is out of range");
+  expect("1e400", FieldType::real, "a number that a double can hold, but it is out of range");
+  expect("\"1\"", FieldType::real, "a number, but it is a string");
+  expect("7", FieldType::text, "a string, but it is a number");
+  expect("\"\\u0000\"", FieldType::text,
+         "a string without U+0000, but it is a string that holds one");
+  expect("{}", FieldType::decimal, "a number, or a string that holds one, but it is an object");
+  expect("\"x\"", FieldType::uuid, "a string with a UUID, but it is a string that holds none");
+  expect("1", FieldType::boolean, "true or false, but it is a number");
+  expect("null", FieldType::int64, "an integer, but it is missing or null");
+}
+
 TEST(Fields, TypeNamesComeBack) {
   for (const char* name :
        {"int64", "text", "decimal", "double", "bool", "timestamp", "uuid", "bytes", "json"}) {

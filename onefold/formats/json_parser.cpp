@@ -23,6 +23,21 @@ std::string_view trimmed(const char* begin, const char* end) {
   return {begin, static_cast<std::size_t>(end - begin)};
 }
 
+/// Where the last string of a text begins.
+std::size_t last_opening_quote(std::string_view text) {
+  std::size_t opening = 0;
+  bool inside = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\\') {
+      ++at;
+    } else if (text[at] == '"') {
+      inside = !inside;
+      if (inside) opening = at;
+    }
+  }
+  return opening;
+}
+
 }  // namespace
 
 bool JsonParser::parse(std::string_view text) {
@@ -73,8 +88,8 @@ bool JsonParser::check(StructuralIndex::Finding finding) {
       defect_ = "BAD_UTF8: the text is not valid UTF-8";
       return false;
     case Finding::unclosed_string:
-      defect_ = "BAD_JSON: a string does not end";
-      return false;
+      return fail("BAD_JSON", "no quote closes the string",
+                  last_opening_quote({buffer_.get(), text_size_}));
     case Finding::control_character:
       defect_ = "BAD_JSON: a string holds a control character that is not escaped";
       return false;

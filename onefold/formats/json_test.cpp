@@ -158,6 +158,15 @@ TEST(Json, RefusesWhatParsersDisagreeAbout) {
   }
 }
 
+TEST(Json, AnOpenStringIsNamedByItsQuote) {
+  JsonDocument document;
+  for (const auto& [text, at] :
+       {std::pair{R"({"a":"b)", "byte 5"}, {R"(["a\"b", "c\"])", "byte 9"}, {"\"", "byte 0"}}) {
+    EXPECT_FALSE(document.parse(text));
+    EXPECT_TRUE(document.defect().ends_with(at)) << text << ' ' << document.defect();
+  }
+}
+
 TEST(Json, AcceptsEveryKindAsTheWholeText) {
   JsonDocument document;
   for (const char* text : {"null", "true", "false", "0", "-0", "1.5e+10", "\"\"", "[]", "{}"}) {

@@ -21,6 +21,15 @@ const char* advice(ErrorKind kind, Origin origin) noexcept {
   }
 }
 
+std::string reason(::sqlite3* database, int code) {
+  if (database == nullptr) return sqlite3_errstr(code);
+  const char* const file = sqlite3_db_filename(database, "main");
+  if ((code & 0xff) == SQLITE_BUSY && file != nullptr && *file != '\0') {
+    return fmt::format("{} is being written by another program", file);
+  }
+  return sqlite3_errmsg(database);
+}
+
 }  // namespace
 
 ErrorKind kind_of(int code, Origin origin) noexcept {
@@ -56,9 +65,9 @@ ErrorKind kind_of(int code, Origin origin) noexcept {
 
 void fail(::sqlite3* database, int code, Origin origin, std::string_view doing) {
   const ErrorKind kind = kind_of(code, origin);
-  const char* text = database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(code);
-  throw Error{kind,
-              fmt::format("SQLite: {}: {} (code {}){}", doing, text, code, advice(kind, origin))};
+  // The reason comes first: lists cut what is long.
+  throw Error{kind, fmt::format("{} (SQLite code {}) while {}{}", reason(database, code), code,
+                                doing, advice(kind, origin))};
 }
 
 }  // namespace onefold::sqlite

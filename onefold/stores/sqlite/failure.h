@@ -18,7 +18,7 @@ enum class Origin {
 /// Decides by the extended result code and the origin, never by text (B04).
 ErrorKind kind_of(int code, Origin origin) noexcept;
 
-/// Throws the `Error` for a failed call on `database`: what we were doing, and what SQLite says.
+/// Throws the `Error` for a failed call on `database`: what SQLite says, and what we were doing.
 [[noreturn]] void fail(::sqlite3* database, int code, Origin origin, std::string_view doing);
 
 }  // namespace onefold::sqlite

@@ -36,4 +36,8 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
+/// Ends a step from within, past every handler: how a test's scheduler lets a call wait or a
+/// process die. Neither an `Error` nor a `std::exception`, and never thrown outside of tests.
+struct Interruption {};
+
 }  // namespace onefold

@@ -33,8 +33,9 @@ class Context {
     touched_ = true;
     return transaction_.statements();
   }
-  /// For the raw handle of the database: `sqlite::connection(context.transaction())`.
-  Transaction& transaction() {
+  /// For the raw handle of the database: `sqlite::connection(context.transaction())`. Constant,
+  /// since ending it is the runtime's alone.
+  const Transaction& transaction() {
     touched_ = true;
     return transaction_;
   }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "onefold/event.h"
@@ -43,6 +44,16 @@ enum class CommitResult {
   in_doubt,   ///< Sent, and the answer is lost: open another session; the claims decide (P4).
 };
 
+/// How a COMMIT ended, and in the database's words why, unless it went well.
+struct CommitAnswer {
+  CommitAnswer(CommitResult how, std::string reason = {}) : result{how}, why{std::move(reason)} {}
+  CommitResult result;
+  std::string why;
+  friend bool operator==(const CommitAnswer& answer, CommitResult result) {
+    return answer.result == result;
+  }
+};
+
 /// The one transaction in which a batch becomes true. Rolls back on destruction.
 class Transaction {
  public:
@@ -60,7 +71,7 @@ class Transaction {
   virtual void rollback_to_savepoint() = 0;
   /// Throws `contract_violation` if a handler ended the transaction, and `permanent` (rolled back)
   /// if a deferred constraint of the business tables refuses.
-  virtual CommitResult commit() = 0;
+  virtual CommitAnswer commit() = 0;
 };
 
 /// Names a scope (semantics 1.2): equal keys of two scopes never meet.

@@ -131,21 +131,27 @@ void Worker::repeat(const Error& error, bool was_open) {
           std::to_string(failures) + ")");
 }
 
+/// The handler and the event it ran for, if it is known, and the events of its transaction.
+std::string Worker::who_broke_it() const {
+  constexpr std::size_t ids_bytes_max = 400;
+  const std::span<Item> items = unit_.items();
+  std::string who;
+  std::string ids;
+  for (const Item& item : items) {
+    if (ids.size() < ids_bytes_max) ids += " " + item.delivery->event.id;
+    const std::string names = item.route != nullptr ? item.route->handled_by : std::string{};
+    if (!names.empty() && who.find(names) == std::string::npos) who += " " + names;
+  }
+  if (step_ == Step::handle && item_ < items.size()) {
+    const Item& item = items[item_];
+    who = " " + item.route->handlers[handler_]->name + ", event " + item.delivery->event.id;
+  }
+  return " (handler" + who + "; events of the batch:" + ids + ")";
+}
+
 void Worker::stop(const Error& error) {
   std::string text = "consumer '" + subscription_.consumer.name + "' stops: " + error.what();
-  if (error.contract_violation()) {
-    std::string handlers;
-    std::string ids;
-    for (const Item& item : unit_.items()) {
-      const std::string& names = item.route != nullptr ? item.route->handled_by : std::string{};
-      if (!names.empty() && handlers.find(names) == std::string::npos) handlers += " " + names;
-      if (ids.size() < 400) ids += " " + item.delivery->event.id;
-    }
-    const std::span<Item> items = unit_.items();
-    const bool running = step_ == Step::handle && item_ < items.size();
-    if (running) handlers = " " + items[item_].route->handlers[handler_]->name;
-    text += " (handler" + handlers + "; events of the batch:" + ids + ")";
-  }
+  if (error.contract_violation()) text += who_broke_it();
   step_ = Step::stopped;
   throw Error{error.kind(), text};
 }
@@ -190,16 +196,10 @@ bool Worker::reconnected() {
   return true;
 }
 
-/// Compares what this worker knows to be committed with what the database has. A position that is
-/// neither where the unit starts nor where it ends means that the database was restored or lost
-/// commits (P10): an owned log is then read again from where the database stands. This comes before
-/// the deliveries in hand are run again: their positions would jump over what was lost.
-bool Worker::database_went_back() {
-  const std::uint64_t generation = connection_.generation();
-  if (subscription_.source.traits.kind != SourceClass::owned_log) {
-    generation_ = generation;
-    return false;
-  }
+/// Whether the database stands somewhere else than this worker knows it to stand: neither where the
+/// unit in hand starts nor where it ends. Then it was restored, or has lost commits (P10).
+bool Worker::position_moved() {
+  if (subscription_.source.traits.kind != SourceClass::owned_log) return false;
   PartitionOffsets found;
   for (const Position& position :
        connection_.session().positions(subscription_.id, subscription_.source.name)) {
@@ -207,14 +207,21 @@ bool Worker::database_went_back() {
   }
   PartitionOffsets in_hand;
   for (const Position& position : unit_.positions()) in_hand[*position.partition] = position.next;
-  bool moved = false;
-  for (const auto& [partition, offset] : expected_) {
-    const auto now = found.find(partition);
-    const auto end = in_hand.find(partition);
-    const bool unit_committed =
-        now != found.end() && end != in_hand.end() && now->second == end->second;
-    if ((now == found.end() || now->second != offset) && !unit_committed) moved = true;
-  }
+  return std::ranges::any_of(expected_, [&](const auto& known) {
+    const auto now = found.find(known.first);
+    if (now == found.end()) return true;
+    const auto end = in_hand.find(known.first);
+    const bool unit_committed = end != in_hand.end() && now->second == end->second;
+    return now->second != known.second && !unit_committed;
+  });
+}
+
+/// After a new session: an owned log is read again from where the database stands. This comes
+/// before the deliveries in hand are run again, since their positions would jump over what was
+/// lost.
+bool Worker::database_went_back() {
+  const std::uint64_t generation = connection_.generation();
+  const bool moved = position_moved();
   if (moved) {
     source_->reposition();
     say(Severity::warning,

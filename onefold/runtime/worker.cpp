@@ -169,25 +169,31 @@ void Worker::record() {
 
 /// Where to go on after a restart or a restore, true exactly if the rest is.
 void Worker::advance() {
+  if (position_moved()) {
+    throw Error{ErrorKind::unavailable,
+                "the position in the database is not the one that this process has committed"};
+  }
   transaction_->ledger().advance(subscription_.id, unit_.positions());
   step_ = Step::commit;
 }
 
 /// One batch, one truth. Only a confirmed COMMIT leads on; anything else runs the unit again.
 void Worker::commit() {
-  const CommitResult result = transaction_->commit();
+  const CommitAnswer answer = transaction_->commit();
   transaction_.reset();
-  switch (result) {
+  const std::string why = answer.why.empty() ? "" : ": " + answer.why;
+  switch (answer.result) {
     case CommitResult::committed:
       step_ = Step::acknowledge;
       return;
     case CommitResult::refused:
-      throw Error{ErrorKind::contention, "the database refused to commit"};
+      throw Error{ErrorKind::contention, "the database refused to commit" + why};
     case CommitResult::in_doubt:
       for (Item& item : unit_.items()) {
         item.in_doubt = Item::InDoubt{item.outcome.value_or(Outcome::applied), recorded_at_};
       }
-      throw Error{ErrorKind::commit_in_doubt, "the answer to COMMIT was lost"};
+      throw Error{ErrorKind::commit_in_doubt,
+                  "it is not known whether the COMMIT has worked" + why};
   }
 }
 
@@ -221,8 +227,12 @@ Answer ask(const HandlerSpec& handler, const Event& event, Context& context) {
     return handler.handle(event, context);
   } catch (const Error&) {
     throw;
+  } catch (const Interruption&) {
+    throw;
   } catch (const std::exception& error) {
     return Answer::retry(std::string{"the handler threw: "} + error.what());
+  } catch (...) {
+    return Answer::retry("the handler threw something that is no std::exception");
   }
 }
 
@@ -275,7 +285,9 @@ void Worker::start_unit(std::size_t first) {
   const std::size_t size = std::min(unit_max_, items_.size() - first);
   unit_first_ = first;
   unit_ = Unit{std::span{items_}.subspan(first, size)};
-  recorded_at_ = clock_.now();
+  // What is in doubt keeps its time, by which its claims are recognised.
+  const auto& in_doubt = items_[first].in_doubt;
+  recorded_at_ = in_doubt ? in_doubt->recorded_at : clock_.now();
 }
 
 }  // namespace onefold

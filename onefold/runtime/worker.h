@@ -83,7 +83,6 @@ class Worker {
  private:
   enum class Plan { optimistic, claim_first, rerun };
   using PartitionOffsets = std::map<Partition, Offset>;
-
   // The loop, in worker.cpp.
   StepResult receive();
   void identify();
@@ -100,7 +99,7 @@ class Worker {
   void settle(Item& item, Outcome outcome);
   void start_unit(std::size_t first);
 
-  // What happens when a step fails, in failure.cpp.
+  // Failures, in failure.cpp.
   StepResult fail(const Error& error);
   void rerun();
   void repeat(const Error& error, bool was_open);
@@ -111,6 +110,8 @@ class Worker {
   void open_source();
   bool reconnected();
   bool database_went_back();
+  bool position_moved();
+  std::string who_broke_it() const;
   void say(Severity severity, const std::string& text) const;
   ClaimMode claim_mode() const noexcept;
   Plan base_plan() const noexcept;
@@ -135,9 +136,8 @@ class Worker {
   Timestamp recorded_at_;
   std::unique_ptr<Transaction> transaction_;
   Plan plan_;
-  std::size_t item_ = 0;     ///< In the unit: whose handlers run.
-  std::size_t handler_ = 0;  ///< Of that item.
-  bool touched_ = false;     ///< That item's handlers have used the database.
+  std::size_t item_ = 0, handler_ = 0;  ///< Whose handlers run in the unit, and which of them.
+  bool touched_ = false;                ///< That item's handlers have used the database.
 
   // Recovery.
   Backoff backoff_;

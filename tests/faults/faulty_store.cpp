@@ -134,12 +134,12 @@ class FaultyTransaction final : public Transaction, public Ledger, public Statem
     poison_.reset();
     call(Call::rollback_to_savepoint, [&] { inner_->rollback_to_savepoint(); });
   }
-  CommitResult commit() override {
+  CommitAnswer commit() override {
     check();
     return noting_failures([&] {
       return connection_->with_commit_fault(
           Call::commit, [&](const std::vector<CommitFault>& faults) {
-            return faults.empty() ? inner_->commit() : end_as(faults.front());
+            return faults.empty() ? inner_->commit() : CommitAnswer{end_as(faults.front())};
           });
     });
   }

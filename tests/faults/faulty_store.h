@@ -14,7 +14,7 @@ namespace onefold::faults {
 /// Thrown by a callback to end a process at this very point: no `Error`, no `std::exception`, so
 /// nothing between the store and the test can take it for a failure and go on. What was alive is
 /// destroyed by the unwinding, as by a crash: open transactions roll back.
-struct Crash {};
+struct Crash : Interruption {};
 
 enum class Call {
   any,  ///< Every call counts; only for scripts.

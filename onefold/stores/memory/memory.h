@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "onefold/error.h"
 #include "onefold/store.h"
 
 /// The reference model: what a READ COMMITTED database does, in memory and in one thread. Tests and
@@ -16,7 +17,8 @@ namespace onefold::memory {
 /// only the scheduler may catch it. The call has written nothing; the step's writes are undone, the
 /// worker waits until `holder` has ended, and the step runs again from its start (semantics 9).
 /// Where waiting would close a circle of waiters, the call throws `Error` of kind `contention`.
-struct Blocked {
+struct Blocked : Interruption {
+  explicit Blocked(int session) : holder{session} {}
   int holder = 0;  ///< The number of the session that holds the row.
 };
 

@@ -93,7 +93,7 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
     work().writes = *work().savepoint;
     work().poison.reset();
   }
-  CommitResult commit() override {
+  CommitAnswer commit() override {
     check();
     database_->commit(session_);
     return CommitResult::committed;

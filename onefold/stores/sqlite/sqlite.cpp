@@ -116,14 +116,14 @@ std::unique_ptr<Store> open_store(Options options) {
     // Once now, so that what is wrong is said at the start.
     const Connection tried{options, nullptr};
     return std::make_unique<Database>(std::move(options), std::move(share));
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::unavailable) throw;
-    throw Error{ErrorKind::bad_configuration,
-                fmt::format("cannot open {}: {}", options.path, error.what())};
+  } catch (const Failure& failure) {
+    if (failure.kind() != ErrorKind::unavailable) throw;
+    throw Error{failure.lasts() ? ErrorKind::bad_configuration : ErrorKind::unavailable,
+                fmt::format("cannot open {}: {}", options.path, failure.what())};
   }
 }
 
-::sqlite3* connection(Transaction& transaction) {
+::sqlite3* connection(const Transaction& transaction) {
   if (const auto* open = dynamic_cast<const OpenTransaction*>(&transaction)) return open->handle();
   throw Error{ErrorKind::bad_configuration,
               "sqlite::connection was asked for a transaction of another database"};

@@ -32,6 +32,6 @@ std::unique_ptr<Store> open_store(Options options);
 /// The connection on which `transaction` is open, for your own SQL: never COMMIT, ROLLBACK,
 /// SAVEPOINT, ATTACH or PRAGMA (refused, and the consumer stops). Throws if it belongs to another
 /// database.
-::sqlite3* connection(Transaction& transaction);
+::sqlite3* connection(const Transaction& transaction);
 
 }  // namespace onefold::sqlite

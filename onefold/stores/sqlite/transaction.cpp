@@ -44,6 +44,10 @@ void OpenTransaction::require_foreign_keys() {
   }
 }
 
+void OpenTransaction::verify() {
+  health_.guard([&] { require_foreign_keys(); });
+}
+
 void OpenTransaction::savepoint() {
   health_.guard([&] {
     const Connection::Inside inside{link_->connection};
@@ -69,7 +73,7 @@ void OpenTransaction::rollback_to_savepoint() {
   });
 }
 
-CommitResult OpenTransaction::commit() {
+CommitAnswer OpenTransaction::commit() {
   Connection& connection = link_->connection;
   try {
     health_.guard([&] { require_foreign_keys(); });
@@ -81,15 +85,16 @@ CommitResult OpenTransaction::commit() {
   ended_ = true;
   const int code = connection.commit();
   if (code == SQLITE_OK) return CommitResult::committed;
+  const std::string why = reason_of(connection.handle(), code);
   if ((code & 0xff) == SQLITE_BUSY) {
     // Kept from ending, and so still open: rolling back makes the answer certain.
     if (!connection.rollback()) link_->broken = true;
-    return CommitResult::refused;
+    return {CommitResult::refused, why};
   }
   // The commit record may have reached the log or not. Another connection reads what is there.
   connection.rollback();
   link_->broken = true;
-  return CommitResult::in_doubt;
+  return {CommitResult::in_doubt, why};
 }
 
 }  // namespace onefold::sqlite

@@ -27,14 +27,15 @@ class OpenTransaction final : public Transaction {
 
   Ledger& ledger() override { return ledger_; }
   Statements& statements() override { return statements_; }
-  void verify() override { health_.require(); }
+  void verify() override;
   void savepoint() override;
   void rollback_to_savepoint() override;
-  CommitResult commit() override;
+  CommitAnswer commit() override;
   ::sqlite3* handle() const noexcept { return link_->connection.handle(); }
 
  private:
-  /// A deferred foreign key that points nowhere would fail at COMMIT, when nobody can be blamed.
+  /// A deferred foreign key that points nowhere would fail at COMMIT, when nobody can be blamed, or
+  /// pass because of another event of the batch.
   void require_foreign_keys();
 
   std::shared_ptr<Link> link_;

@@ -90,6 +90,7 @@ struct DeferredFilter {
   std::string reason;      ///< Empty: all.
   std::int64_t after = 0;  ///< Rows with a larger id only.
   std::size_t limit = 100;
+  bool with_raw = true;  ///< False: `raw` stays empty, and is not read.
 };
 
 struct ConsumerStatus {

@@ -151,7 +151,7 @@ class Player {
         held_ = *saved_;
         break;
       case Step::commit:
-        seen_ << static_cast<int>(transaction_->commit());
+        seen_ << static_cast<int>(transaction_->commit().result);
         transaction_.reset();
         break;
       default:

@@ -163,5 +163,21 @@ TEST_P(HousekeepingContract, DeferredRowsAreFiltered) {
   EXPECT_EQ(count(by_words), 0U);
 }
 
+TEST_P(HousekeepingContract, DeferredRowsComeWithoutTheirBytesIfNobodyWantsThem) {
+  delivery_.raw = "the bytes";
+  delivery_.event.id = "e7";
+  delivery_.event.headers = {{"trace", "1"}};
+  defer_conflicts(1);
+  DeferredFilter filter;
+  EXPECT_EQ(housekeeping()->deferred(filter).at(0).raw, "the bytes");
+  filter.with_raw = false;
+  const DeferredRecord row = housekeeping()->deferred(filter).at(0);
+  EXPECT_EQ(row.raw, "");
+  EXPECT_EQ(row.event.id, "e7");
+  EXPECT_EQ(row.event.headers, delivery_.event.headers);
+  EXPECT_EQ(row.key, key(1));
+  EXPECT_EQ(row.count, 1);
+}
+
 }  // namespace
 }  // namespace onefold::conformance

@@ -81,10 +81,12 @@ TEST_P(TransactionContract, AnotherRowCountThanExpectedIsPermanent) {
             ErrorKind::permanent);
 }
 
-TEST_P(TransactionContract, AStatementThatMakesNoSenseIsPermanent) {
+TEST_P(TransactionContract, AStatementThatMakesNoSenseIsNotTriedAgain) {
   for (const std::string_view sql : {"NO SUCH STATEMENT", "SELECT amount FROM nowhere"}) {
     const auto transaction = session().begin();
-    EXPECT_EQ(failure_of([&] { transaction->statements().query(sql, {}); }), ErrorKind::permanent);
+    const auto failure = failure_of([&] { transaction->statements().query(sql, {}); });
+    // A database that can tell that the text is wrong for every event blames none of them.
+    EXPECT_TRUE(failure == ErrorKind::permanent || failure == ErrorKind::bad_configuration);
   }
 }
 

@@ -79,6 +79,7 @@ class MemoryHousekeeping final : public Housekeeping {
         continue;
       }
       found.push_back(row);
+      if (!filter.with_raw) found.back().raw.clear();
     }
     std::sort(found.begin(), found.end(),
               [](const auto& left, const auto& right) { return left.id < right.id; });

@@ -8,10 +8,12 @@
 namespace onefold::sqlite {
 namespace {
 
-/// Pages in the log (64 MiB) before the runner copies them into the database. Random keys touch a
-/// page each, and often the same one again: with SQLite's 1000 pages a batch of 1000 events took
-/// half as long again as with 16,000.
-constexpr int checkpoint_pages = 16'000;
+/// Pages in the log (16 MiB) before the runner copies them into the database. Random keys touch a
+/// page each, and often the same one again, so that more pages are copied less often; but a log
+/// that has filled the disk keeps itself from being copied.
+constexpr int checkpoint_pages = 4000;
+/// A log that one large transaction has made longer is cut to this, in bytes.
+constexpr const char* set_log_size = "PRAGMA journal_size_limit = 16777216";
 /// Kibibytes of page cache, with the sign that SQLite wants.
 constexpr const char* set_cache_size = "PRAGMA cache_size = -16384";
 /// Statements of handlers that are kept prepared. Beyond it somebody builds SQL by hand.
@@ -115,8 +117,9 @@ void Connection::configure() {
           fmt::format("SQLite: {} cannot have a write-ahead log; put it on a local disk", path_)};
     }
   }
-  for (const char* sql : {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
-                          "PRAGMA mmap_size = 0", "PRAGMA temp_store = MEMORY", set_cache_size}) {
+  for (const char* sql :
+       {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA mmap_size = 0",
+        "PRAGMA temp_store = MEMORY", set_cache_size, set_log_size}) {
     Statement{handle(), sql, Origin::own}.run();
   }
   sqlite3_set_authorizer(handle(), &Connection::authorize, this);
@@ -163,6 +166,9 @@ void Connection::take_over_checkpointing() {
   checkpointing_.held = true;
   sqlite3_wal_autocheckpoint(handle(), checkpoint_pages);
   sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+  // The log of a process that was killed, or of a session that found the disk full: its pages can
+  // be used again once they are copied. What keeps it from being copied is told by what follows.
+  sqlite3_wal_checkpoint_v2(handle(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
 }
 
 void Connection::begin() {

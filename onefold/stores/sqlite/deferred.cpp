@@ -28,7 +28,7 @@ constexpr const char* select_sql =
     "SELECT d.id, c.name, d.scope, d.key, d.fingerprint, d.reason, d.handler, d.errors, "
     "d.attempts, d.count, d.source, d.incarnation, d.partition, d.at_high, d.at_low, d.next_high, "
     "d.next_low, d.event_id, d.event_source, d.event_type, d.event_subject, d.event_time, "
-    "d.content_type, d.headers, d.raw, d.first_at, d.last_at "
+    "d.content_type, d.headers, iif(?8, d.raw, NULL), d.first_at, d.last_at "
     "FROM main.onefold_deferred d JOIN main.onefold_consumer c ON c.id = d.consumer "
     "WHERE d.id > ?1 AND (?2 IS NULL OR d.id = ?2) AND (?3 IS NULL OR (d.scope = ?3 AND "
     "d.key = ?4)) AND (?5 IS NULL OR c.name = ?5) AND (?6 IS NULL OR d.reason = ?6) "
@@ -176,7 +176,7 @@ std::vector<DeferredRecord> select_deferred(Connection& connection, const Deferr
   filter.key ? select.integer(3, filter.key->scope) : select.null(3);
   filter.key ? select.blob(4, filter.key->bytes) : select.null(4);
   select.text_or_null(5, filter.consumer).text_or_null(6, filter.reason);
-  select.integer(7, static_cast<std::int64_t>(filter.limit));
+  select.integer(7, static_cast<std::int64_t>(filter.limit)).integer(8, filter.with_raw);
   std::vector<DeferredRecord> records;
   while (select.step()) records.push_back(record_of(select));
   return records;

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
+#include <cerrno>
+
 namespace onefold::sqlite {
 namespace {
 
@@ -21,13 +23,31 @@ const char* advice(ErrorKind kind, Origin origin) noexcept {
   }
 }
 
-std::string reason(::sqlite3* database, int code) {
+std::string words_of(::sqlite3* database, int code) {
   if (database == nullptr) return sqlite3_errstr(code);
   const char* const file = sqlite3_db_filename(database, "main");
   if ((code & 0xff) == SQLITE_BUSY && file != nullptr && *file != '\0') {
     return fmt::format("{} is being written by another program", file);
   }
   return sqlite3_errmsg(database);
+}
+
+/// Whether a failure to open, or to read what was opened, stays until a person changes something.
+bool is_lasting(::sqlite3* database, int code) noexcept {
+  switch (code & 0xff) {
+    case SQLITE_CANTOPEN: {
+      const int error = database != nullptr ? sqlite3_system_errno(database) : 0;
+      return error == 0 || kind_of_system(error) == ErrorKind::bad_configuration;
+    }
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_READONLY:
+    case SQLITE_NOLFS:
+    case SQLITE_PERM:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
@@ -63,11 +83,36 @@ ErrorKind kind_of(int code, Origin origin) noexcept {
   }
 }
 
+ErrorKind kind_of_system(int error) noexcept {
+  switch (error) {
+    case EACCES:
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+    case ENODEV:
+    case ENOENT:
+    case ENOSYS:
+    case ENOTDIR:
+    case ENXIO:
+    case EOPNOTSUPP:
+    case EPERM:
+    case EROFS:
+      return ErrorKind::bad_configuration;
+    default:
+      return ErrorKind::unavailable;
+  }
+}
+
+std::string reason_of(::sqlite3* database, int code) {
+  return fmt::format("{} (SQLite code {})", words_of(database, code), code);
+}
+
 void fail(::sqlite3* database, int code, Origin origin, std::string_view doing) {
   const ErrorKind kind = kind_of(code, origin);
   // The reason comes first: lists cut what is long.
-  throw Error{kind, fmt::format("{} (SQLite code {}) while {}{}", reason(database, code), code,
-                                doing, advice(kind, origin))};
+  throw Failure{
+      kind, fmt::format("{} while {}{}", reason_of(database, code), doing, advice(kind, origin)),
+      is_lasting(database, code)};
 }
 
 }  // namespace onefold::sqlite

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "onefold/error.h"
@@ -18,7 +19,26 @@ enum class Origin {
 /// Decides by the extended result code and the origin, never by text (B04).
 ErrorKind kind_of(int code, Origin origin) noexcept;
 
-/// Throws the `Error` for a failed call on `database`: what SQLite says, and what we were doing.
+/// The same for a file that is being opened, by `errno`: what only a person can change (a missing
+/// folder, no permission) is `bad_configuration`, anything else `unavailable`.
+ErrorKind kind_of_system(int error) noexcept;
+
+/// A failure of SQLite, which knows whether waiting can help.
+class Failure : public Error {
+ public:
+  Failure(ErrorKind kind, const std::string& message, bool lasts)
+      : Error{kind, message}, lasts_{lasts} {}
+  /// A person must change something: there is no such folder, or the file is no database.
+  bool lasts() const noexcept { return lasts_; }
+
+ private:
+  bool lasts_;
+};
+
+/// What SQLite says about the call on `database` that has just failed.
+std::string reason_of(::sqlite3* database, int code);
+
+/// Throws the `Failure` of a call on `database`: what SQLite says, and what we were doing.
 [[noreturn]] void fail(::sqlite3* database, int code, Origin origin, std::string_view doing);
 
 }  // namespace onefold::sqlite

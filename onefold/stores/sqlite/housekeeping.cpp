@@ -124,26 +124,29 @@ ConsumerId DatabaseHousekeeping::adopt(const ConsumerRules& rules,
 }
 
 void DatabaseHousekeeping::count_inbox(ConsumerId id, ConsumerStatus& status) {
-  Statement& count = connection_.own(
-      "SELECT i.outcome, count(*), max(i.recorded_at) FROM main.onefold_scope s "
-      "CROSS JOIN main.onefold_inbox i ON i.scope = s.id WHERE s.consumer = ? "
-      "GROUP BY i.outcome ORDER BY i.outcome");
+  Statement& count = connection_.own(inbox_counts_sql);
   const ResetAtEnd reset{count};
-  count.integer(1, id);
-  while (count.step()) {
-    status.inbox.emplace_back(to_string(outcome_at(count, 0)), count.integer_at(1));
-    const Timestamp last = time_at(count, 2);
-    if (!status.last_recorded_at || *status.last_recorded_at < last) status.last_recorded_at = last;
+  if (!count.integer(1, id).step() || count.is_null(0)) return;
+  status.last_recorded_at = time_at(count, 0);
+  // Throw if there is one that is not counted.
+  outcome_at(count, 1);
+  outcome_at(count, 2);
+  for (std::size_t i = 0; i < outcome_count; ++i) {
+    const std::int64_t rows = count.integer_at(static_cast<int>(i) + 3);
+    if (rows > 0) status.inbox.emplace_back(to_string(static_cast<Outcome>(i)), rows);
   }
 }
 
 void DatabaseHousekeeping::count_deferred(ConsumerId id, ConsumerStatus& status) {
-  Statement& count = connection_.own(
-      "SELECT reason, count(*) FROM main.onefold_deferred WHERE consumer = ? "
-      "GROUP BY reason ORDER BY reason");
+  Statement& count = connection_.own(deferred_counts_sql);
   const ResetAtEnd reset{count};
-  count.integer(1, id);
-  while (count.step()) status.deferred.emplace_back(count.text_at(0), count.integer_at(1));
+  count.integer(1, id).step();
+  int column = 0;
+  for (const DeferralReason reason :
+       {DeferralReason::conflict, DeferralReason::dead, DeferralReason::quarantine}) {
+    const std::int64_t rows = count.integer_at(column++);
+    if (rows > 0) status.deferred.emplace_back(to_string(reason), rows);
+  }
 }
 
 std::vector<ConsumerStatus> DatabaseHousekeeping::status() {

@@ -10,12 +10,12 @@
 #include <string_view>
 #include <system_error>
 
-#include "onefold/error.h"
+#include "onefold/stores/sqlite/failure.h"
 
 namespace onefold::sqlite {
 namespace {
 
-std::string reason_of(int error) {
+std::string text_of(int error) {
   return std::generic_category().message(error);
 }
 
@@ -35,8 +35,9 @@ RunnerLock::RunnerLock(const std::string& database_path) {
   // Closed in programs that a handler starts: they must not keep the lock alive.
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor_ < 0) {
-    throw Error{ErrorKind::bad_configuration,
-                fmt::format("cannot open the lock file {}: {}", path, reason_of(errno))};
+    const int error = errno;
+    throw Error{kind_of_system(error),
+                fmt::format("cannot open the lock file {}: {}", path, text_of(error))};
   }
   int result = 0;
   do {
@@ -51,8 +52,7 @@ RunnerLock::RunnerLock(const std::string& database_path) {
                                                      "may: stop it, or try again when it has ended",
                                                      owner, database_path)};
     }
-    throw Error{ErrorKind::bad_configuration,
-                fmt::format("cannot lock {}: {}", path, reason_of(error))};
+    throw Error{kind_of_system(error), fmt::format("cannot lock {}: {}", path, text_of(error))};
   }
   const std::string owner = fmt::format("{}\n", ::getpid());
   // Only for people: a full disk must not keep a runner from starting.

@@ -4,84 +4,18 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "onefold/error.h"
 #include "onefold/housekeeping.h"
+#include "onefold/stores/sqlite/housekeeping.h"
+#include "onefold/stores/sqlite/test_store.h"
 
-namespace onefold {
+namespace onefold::sqlite {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A database in a directory of its own, with one business table and one consumer.
-class SqliteStore : public testing::Test {
- public:
-  SqliteStore() {
-    std::string pattern = (fs::temp_directory_path() / "onefold-sqlite-XXXXXX").string();
-    directory_ = ::mkdtemp(pattern.data());
-    store_ = sqlite::open_store(options());
-    store_->housekeeping()->migrate();
-    consumer_ = store_->housekeeping()->adopt({.name = "billing", .rules = ""}, {});
-    session_ = store_->connect();
-    scope_ = session_->scope({consumer_, "", "shop", "uuid"}).value();
-    const auto transaction = session_->begin();
-    Statements& sql = transaction->statements();
-    sql.execute("CREATE TABLE account (id TEXT PRIMARY KEY, balance INTEGER NOT NULL)", {});
-    sql.execute("INSERT INTO account VALUES ('a', 100)", {});
-    EXPECT_EQ(transaction->commit(), CommitResult::committed);
-  }
-  ~SqliteStore() override {
-    session_.reset();
-    store_.reset();
-    fs::remove_all(directory_);
-  }
-  SqliteStore(const SqliteStore&) = delete;
-  SqliteStore& operator=(const SqliteStore&) = delete;
-
- protected:
-  sqlite::Options options() const {
-    return {.path = (directory_ / "shop.db").string(),
-            .busy_timeout = std::chrono::milliseconds{20},
-            .event_sources_max = 3};
-  }
-  std::int64_t balance() {
-    const Rows rows = session_->begin()->statements().query("SELECT balance FROM account", {});
-    return std::get<std::int64_t>(rows.at(0).at(0));
-  }
-  Evidence evidence(std::uint8_t number) const {
-    Evidence one;
-    one.key.scope = scope_;
-    one.key.bytes.back() = number;
-    one.event_source = "shop";
-    one.event_id = "evt_1";
-    one.recorded_at = Timestamp{std::chrono::microseconds{1000}};
-    return one;
-  }
-  bool is_claimed(std::uint8_t number) {
-    return store_->housekeeping()->evidence(evidence(number).key).has_value();
-  }
-
-  fs::path directory_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Session> session_;
-  ConsumerId consumer_ = 0;
-  std::int32_t scope_ = 0;
-};
-
-template <class Work>
-ErrorKind kind_thrown_by(Work&& work) {
-  try {
-    std::forward<Work>(work)();
-  } catch (const Error& error) {
-    return error.kind();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ErrorKind::bad_configuration;
-}
-
-constexpr const char* credit = "UPDATE account SET balance = balance + 10 WHERE id = 'a'";
 
 TEST_F(SqliteStore, B04_AnswersWithTheKindOfTheExtendedCode) {
   const auto transaction = session_->begin();
@@ -229,6 +163,62 @@ TEST_F(SqliteStore, SaysWhatIsWrongWithStatements) {
   transaction->statements().execute("UPDATE account SET balance = 1; -- done\n /* */ ", {}, 1);
 }
 
+TEST_F(SqliteStore, ATableThatGoesAwayStopsTheConsumerAndBlamesNobody) {
+  const auto rename = [&](const char* sql) {
+    sqlite3* raw = nullptr;
+    ASSERT_EQ(sqlite3_open(options().path.c_str(), &raw), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(raw, sql, nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(raw);
+  };
+  EXPECT_EQ(session_->begin()->statements().change(credit, {}), 1);
+  rename("ALTER TABLE account RENAME TO gone");
+  // Prepared already, so that SQLite finds out when it runs.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto transaction = session_->begin();
+    try {
+      transaction->statements().execute(credit, {}, 1);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::bad_configuration);
+      EXPECT_NE(std::string{error.what()}.find("no such table: account"), std::string::npos);
+    }
+  }
+  rename("ALTER TABLE gone RENAME TO account");
+  EXPECT_EQ(session_->begin()->statements().change(credit, {}), 1);
+}
+
+TEST_F(SqliteStore, AStatementThatCanBePreparedIsToBlameForItsFailure) {
+  const auto transaction = session_->begin();
+  transaction->savepoint();
+  try {
+    transaction->statements().query("SELECT abs(balance - 100 + :least) FROM account",
+                                    {{"least", std::int64_t{INT64_MIN}}});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::permanent);
+    EXPECT_NE(std::string{error.what()}.find("integer overflow"), std::string::npos);
+  }
+  transaction->rollback_to_savepoint();
+  EXPECT_EQ(transaction->statements().change(credit, {}), 1);
+}
+
+TEST_F(SqliteStore, NotANumberIsRefusedInsteadOfStoredAsNull) {
+  const auto transaction = session_->begin();
+  transaction->savepoint();
+  const char* const sql = "SELECT :rate, :more";
+  try {
+    transaction->statements().query(sql, {{"more", 1.0}, {"rate", std::nan("")}});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::permanent);
+    EXPECT_NE(std::string{error.what()}.find(":rate"), std::string::npos) << error.what();
+  }
+  transaction->rollback_to_savepoint();
+  const double most = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(transaction->statements().query(sql, {{"more", 1.0}, {"rate", most}}),
+            (Rows{{most, 1.0}}));
+}
+
 TEST_F(SqliteStore, ValuesComeBackAsTheyWent) {
   auto transaction = session_->begin();
   const std::vector<std::byte> bytes{std::byte{0}, std::byte{255}};
@@ -277,10 +267,48 @@ TEST_F(SqliteStore, DeferredForeignKeysAreSettledAtTheEndOfEachEvent) {
               {});
   transaction->savepoint();
   sql.execute("INSERT INTO entry VALUES ('b')", {});
+  EXPECT_EQ(kind_thrown_by([&] { transaction->verify(); }), ErrorKind::permanent);
   EXPECT_EQ(kind_thrown_by([&] { transaction->savepoint(); }), ErrorKind::permanent);
   transaction->rollback_to_savepoint();
   sql.execute("INSERT INTO entry VALUES ('b')", {});
   EXPECT_EQ(kind_thrown_by([&] { transaction->commit(); }), ErrorKind::permanent);
+}
+
+TEST_F(SqliteStore, NoEventRescuesTheDeferredForeignKeyOfAnother) {
+  auto transaction = session_->begin();
+  Statements& sql = transaction->statements();
+  sql.execute("CREATE TABLE entry (account TEXT REFERENCES account DEFERRABLE INITIALLY DEFERRED)",
+              {});
+  // In one event, in any order.
+  sql.execute("INSERT INTO entry VALUES ('b')", {});
+  sql.execute("INSERT INTO account VALUES ('b', 0)", {});
+  EXPECT_NO_THROW(transaction->verify());
+  sql.execute("INSERT INTO entry VALUES ('c')", {});
+  EXPECT_EQ(kind_thrown_by([&] { transaction->verify(); }), ErrorKind::permanent);
+  EXPECT_EQ(kind_thrown_by([&] { sql.execute("INSERT INTO account VALUES ('c', 0)", {}); }),
+            ErrorKind::permanent);
+  EXPECT_EQ(kind_thrown_by([&] { transaction->commit(); }), ErrorKind::permanent);
+}
+
+TEST_F(SqliteStore, CountingSortsNothing) {
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open(options().path.c_str(), &raw), SQLITE_OK);
+  for (const char* sql : {inbox_counts_sql, deferred_counts_sql}) {
+    sqlite3_stmt* plan = nullptr;
+    const std::string explain = std::string{"EXPLAIN QUERY PLAN "} + sql;
+    ASSERT_EQ(sqlite3_prepare_v2(raw, explain.c_str(), -1, &plan, nullptr), SQLITE_OK);
+    std::string text;
+    while (sqlite3_step(plan) == SQLITE_ROW) {
+      text += std::string{reinterpret_cast<const char*>(sqlite3_column_text(plan, 3))} + "\n";
+    }
+    sqlite3_finalize(plan);
+    EXPECT_FALSE(text.empty());
+    EXPECT_EQ(text.find("TEMP B-TREE"), std::string::npos) << text;
+    if (sql == inbox_counts_sql) {
+      EXPECT_NE(text.find("SEARCH i USING PRIMARY KEY (scope=?)"), std::string::npos) << text;
+    }
+  }
+  sqlite3_close(raw);
 }
 
 TEST_F(SqliteStore, ScopesAreFewAndStay) {
@@ -377,4 +405,4 @@ TEST_F(SqliteStore, RefusesWhatIsNoDatabase) {
 }
 
 }  // namespace
-}  // namespace onefold
+}  // namespace onefold::sqlite

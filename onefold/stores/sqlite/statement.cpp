@@ -79,10 +79,19 @@ void Statement::fail_with(int code) {
   // SQLite forgets its message at the next call, so it is taken before the reset.
   try {
     fail(database_, code, origin_, fmt::format("running \"{}\"", beginning()));
-  } catch (...) {
+  } catch (const Error&) {
     reset();
+    if (origin_ == Origin::handler && (code & 0xff) == SQLITE_ERROR) require_preparable();
     throw;
   }
+}
+
+void Statement::require_preparable() const {
+  ::sqlite3_stmt* again = nullptr;
+  const int code = sqlite3_prepare_v3(database_, sqlite3_sql(handle_), -1, 0, &again, nullptr);
+  sqlite3_finalize(again);
+  if (code == SQLITE_OK) return;
+  fail(database_, code, Origin::text, fmt::format("preparing \"{}\" anew", beginning()));
 }
 
 Statement& Statement::null(int index) {

@@ -52,6 +52,9 @@ class Statement {
 
  private:
   void check(int code);
+  /// SQLite prepares by itself again what another process has changed the schema of, and answers
+  /// then as if the statement had failed. Throws if it is the text that does not fit any more.
+  void require_preparable() const;
 
   ::sqlite3* database_;
   ::sqlite3_stmt* handle_ = nullptr;

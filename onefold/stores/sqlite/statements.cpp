@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 namespace onefold::sqlite {
 namespace {
 
@@ -35,10 +37,20 @@ const Parameter& find(HandlerStatement::Slot& slot, std::span<const Parameter> g
                                                 slot.name, statement.beginning())};
 }
 
+/// SQLite would store NULL without a word.
+void refuse_nan(const Parameter& parameter, const Statement& statement) {
+  const auto* number = std::get_if<double>(&parameter.value);
+  if (number == nullptr || !std::isnan(*number)) return;
+  throw Error{ErrorKind::permanent,
+              fmt::format("SQLite: parameter :{} of \"{}\" is NaN, which would be stored as NULL",
+                          parameter.name, statement.beginning())};
+}
+
 void bind_all(HandlerStatement& prepared, std::span<const Parameter> given) {
   int index = 1;
   for (HandlerStatement::Slot& slot : prepared.slots) {
     const Parameter& parameter = find(slot, given, prepared.statement);
+    refuse_nan(parameter, prepared.statement);
     std::visit(Bind{prepared.statement, index}, parameter.value);
     ++index;
   }
@@ -95,9 +107,10 @@ Rows HandlerStatements::query(std::string_view sql, Parameters parameters) {
     Statement& statement = prepared.statement;
     bind_all(prepared, parameters.view());
     const ResetAtEnd reset{statement};
-    const int columns = sqlite3_column_count(statement.handle());
     Rows rows;
     while (statement.step()) {
+      // Not before the first step, which may have prepared it anew.
+      const int columns = sqlite3_column_count(statement.handle());
       std::vector<Value>& row = rows.emplace_back();
       row.reserve(static_cast<std::size_t>(columns));
       for (int column = 0; column < columns; ++column) row.push_back(value_at(statement, column));

@@ -57,6 +57,10 @@ struct Position {
   std::shared_ptr<const Partition> partition;  ///< Never null; shared by all deliveries of it.
   Offset at;                                   ///< Of this delivery.
   Offset next;                                 ///< What is stored: the next offset to read.
+  /// A check value of what stands just before `next`, opaque to all but the source that wrote it;
+  /// 0: none. Stored beside the offset and returned with it, so that the source can tell whether
+  /// the log is still the one that was read so far (B16).
+  std::uint64_t mark = 0;
 };
 
 /// One arrival of an event. The same event may arrive many times.

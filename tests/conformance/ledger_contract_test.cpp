@@ -180,6 +180,23 @@ TEST_P(LedgerContract, APositionNeverMovesBack) {
   EXPECT_EQ(session().positions(consumer(), "orders").at(0).next, (Offset{0, 6}));
 }
 
+TEST_P(LedgerContract, TheMarkOfAPositionMovesWithItsOffset) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  struct Step {
+    std::uint64_t next;
+    std::uint64_t mark;
+    std::uint64_t stored;
+  };
+  for (const Step& step : {Step{5, most, most}, Step{4, 1, most}, Step{5, 2, most}, Step{6, 3, 3},
+                           Step{7, 0, 0}, Step{8, most / 2 + 1, most / 2 + 1}}) {
+    Position reached = position(step.next);
+    reached.mark = step.mark;
+    commit([&](Transaction& transaction) { advance(transaction, reached); });
+    reopen();
+    EXPECT_EQ(session().positions(consumer(), "orders").at(0).mark, step.stored) << step.next;
+  }
+}
+
 TEST_P(LedgerContract, PositionsHave128UnsignedBits) {
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   const std::array<Offset, 5> rising{

@@ -21,6 +21,11 @@ struct PositionId {
   auto operator<=>(const PositionId&) const = default;
 };
 
+struct PositionRow {
+  Offset next;
+  std::uint64_t mark = 0;
+};
+
 /// What makes a deferred row unique: a conflict has its fingerprint too, all others only their key.
 struct DeferredId {
   Key key;
@@ -46,7 +51,7 @@ struct ScopeRow {
 struct Tables {
   std::map<Key, InboxRecord> inbox;
   std::map<DeferredId, DeferredRecord> deferred;
-  std::map<PositionId, Offset> positions;
+  std::map<PositionId, PositionRow> positions;
   std::map<ConsumerId, std::int64_t> touches;  ///< Of the consumer rows: how often.
   Cells cells;
 };

@@ -122,10 +122,10 @@ class MemoryHousekeeping final : public Housekeeping {
     for (const auto& [identity, row] : tables.deferred) {
       if (row.consumer == rules.name) ++reasons[row.reason];
     }
-    for (const auto& [position, offset] : tables.positions) {
+    for (const auto& [position, row] : tables.positions) {
       if (position.consumer != id) continue;
       status.positions.push_back(
-          {std::make_shared<const Partition>(position.partition), offset, offset});
+          {std::make_shared<const Partition>(position.partition), row.next, row.next, row.mark});
     }
     status.inbox.assign(outcomes.begin(), outcomes.end());
     status.deferred.assign(reasons.begin(), reasons.end());

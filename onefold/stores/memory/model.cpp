@@ -32,7 +32,7 @@ void Database::commit(int session) {
   for (const auto& [order, row] : fresh) row->id = ++committed.last_deferred_id;
   for (auto& [id, row] : writes.deferred) tables.deferred.insert_or_assign(id, std::move(row));
   for (auto& [key, row] : writes.inbox) tables.inbox.insert_or_assign(key, std::move(row));
-  for (auto& [id, offset] : writes.positions) tables.positions.insert_or_assign(id, offset);
+  for (auto& [id, row] : writes.positions) tables.positions.insert_or_assign(id, row);
   for (auto& [consumer, count] : writes.touches) tables.touches[consumer] += count;
   for (auto& [name, amount] : writes.cells) tables.cells.insert_or_assign(name, amount);
   roll_back(session);
@@ -65,9 +65,10 @@ class MemorySession final : public Session {
   std::vector<Position> positions(ConsumerId consumer, std::string_view source) override {
     check();
     std::vector<Position> found;
-    for (const auto& [id, offset] : database_->committed.tables.positions) {
+    for (const auto& [id, row] : database_->committed.tables.positions) {
       if (id.consumer != consumer || id.partition.source != source) continue;
-      found.push_back({std::make_shared<const Partition>(id.partition), offset, offset});
+      found.push_back(
+          {std::make_shared<const Partition>(id.partition), row.next, row.next, row.mark});
     }
     return found;
   }

@@ -262,9 +262,10 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
   void advance_one(ConsumerId consumer, const Position& position) {
     const PositionId id{consumer, *position.partition};
     take(&Tables::positions, id);
-    const Offset* reached = visible(&Tables::positions, id);
-    const Offset next = reached == nullptr ? position.next : std::max(*reached, position.next);
-    writes().positions.insert_or_assign(id, next);
+    const PositionRow* reached = visible(&Tables::positions, id);
+    const bool forward = reached == nullptr || position.next > reached->next;
+    const PositionRow row = forward ? PositionRow{position.next, position.mark} : *reached;
+    writes().positions.insert_or_assign(id, row);
   }
 
   std::int64_t write_cell(std::string_view sql, Parameters parameters) {

@@ -217,9 +217,9 @@ std::unique_ptr<Housekeeping> open_housekeeping(const Options& options) {
 std::vector<Position> select_positions(Connection& connection, ConsumerId consumer,
                                        std::optional<std::string_view> source) {
   Statement& select = connection.own(
-      "SELECT source, incarnation, partition, next_high, next_low FROM main.onefold_position "
-      "WHERE consumer = ?1 AND (?2 IS NULL OR source = ?2) ORDER BY source, incarnation, "
-      "partition");
+      "SELECT source, incarnation, partition, next_high, next_low, mark "
+      "FROM main.onefold_position WHERE consumer = ?1 AND (?2 IS NULL OR source = ?2) "
+      "ORDER BY source, incarnation, partition");
   const ResetAtEnd reset{select};
   select.integer(1, consumer);
   source ? select.text(2, *source) : select.null(2);
@@ -228,7 +228,8 @@ std::vector<Position> select_positions(Connection& connection, ConsumerId consum
     auto partition = std::make_shared<const Partition>(
         Partition{select.text_at(0), select.text_at(1), select.text_at(2)});
     const Offset next = offset_of(select, 3);
-    positions.push_back({std::move(partition), next, next});
+    const auto mark = static_cast<std::uint64_t>(select.integer_at(5));
+    positions.push_back({std::move(partition), next, next, mark});
   }
   return positions;
 }

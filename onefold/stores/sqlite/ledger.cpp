@@ -32,8 +32,9 @@ constexpr const char* position_sql =
 
 constexpr const char* move_sql =
     "INSERT INTO main.onefold_position (consumer, source, incarnation, partition, next_high, "
-    "next_low) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (consumer, source, incarnation, partition) "
-    "DO UPDATE SET next_high = excluded.next_high, next_low = excluded.next_low";
+    "next_low, mark) VALUES (?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (consumer, source, incarnation, partition) DO UPDATE SET "
+    "next_high = excluded.next_high, next_low = excluded.next_low, mark = excluded.mark";
 
 constexpr const char* touch_sql = "UPDATE main.onefold_consumer SET last_batch_at = ? WHERE id = ?";
 
@@ -206,6 +207,7 @@ bool InboxLedger::move_forward(ConsumerId consumer, const Position& position) {
   move.integer(1, consumer).text(2, partition.source).text(3, partition.incarnation);
   move.text(4, partition.name);
   bind_offset(move, 5, position.next);
+  move.integer(7, static_cast<std::int64_t>(position.mark));
   move.run();
   return true;
 }

@@ -83,6 +83,7 @@ CREATE TABLE onefold_position (
   partition   TEXT NOT NULL,
   next_high   INTEGER NOT NULL,      -- Offsets are unsigned; the bits are kept.
   next_low    INTEGER NOT NULL,
+  mark        INTEGER NOT NULL DEFAULT 0,  -- The source's own check value; the bits are kept.
   PRIMARY KEY (consumer, source, incarnation, partition)
 ) STRICT, WITHOUT ROWID;
 

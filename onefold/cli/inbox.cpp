@@ -33,7 +33,8 @@ constexpr const char* footer =
 
 ExitCode why(const WhyOptions& options) {
   const OpenedStore opened = open_to_look(options.config_path);
-  const Story story = find_story(*opened.housekeeping, options.id, options.source);
+  const Story story =
+      find_story(*opened.housekeeping, options.id, options.source, options.format == "json");
   if (options.format == "json") {
     print(dumped(story_json(story)));
   } else {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "onefold/cli/deferred_view.h"
@@ -47,16 +48,21 @@ bool stands_under(const std::vector<Chapter>& chapters, const Key& key) {
 
 /// Bytes that could not be decoded have no key that an id leads to, but what could be read of them
 /// may show the id.
-void find_unreadable(Housekeeping& housekeeping, Story& story) {
+void find_unreadable(Housekeeping& housekeeping, Story& story, bool with_raw) {
   DeferredFilter filter;
   filter.limit = page;
+  filter.with_raw = false;  // Few of those that are looked at are shown.
   for (std::size_t looked_at = 0;;) {
     const auto records = housekeeping.deferred(filter);
     for (const DeferredRecord& record : records) {
       if (record.event.id != story.id) continue;
       if (!story.source.empty() && record.event.source != story.source) continue;
       ConsumerStory& consumer = story_of(story, record.consumer);
-      if (!stands_under(consumer.chapters, record.key)) consumer.unreadable.push_back(record);
+      if (stands_under(consumer.chapters, record.key)) continue;
+      DeferredFilter this_one;
+      this_one.id = record.id;
+      this_one.with_raw = with_raw;
+      std::ranges::copy(housekeeping.deferred(this_one), std::back_inserter(consumer.unreadable));
     }
     if (records.size() < page) return;
     filter.after = records.back().id;
@@ -170,7 +176,8 @@ bool Story::seen() const noexcept {
   });
 }
 
-Story find_story(Housekeeping& housekeeping, std::string_view id, std::string_view source) {
+Story find_story(Housekeeping& housekeeping, std::string_view id, std::string_view source,
+                 bool with_raw) {
   Story story{.id = std::string{id}, .source = std::string{source}, .consumers = {}};
   for (const ConsumerStatus& consumer : housekeeping.status()) story_of(story, consumer.name);
   for (const ScopeRecord& scope : housekeeping.scopes()) {
@@ -178,11 +185,12 @@ Story find_story(Housekeeping& housekeeping, std::string_view id, std::string_vi
     if (!key) continue;
     DeferredFilter filter;
     filter.key = *key;
+    filter.with_raw = with_raw;
     Chapter chapter{scope, housekeeping.evidence(*key), housekeeping.deferred(filter)};
     if (!chapter.inbox && chapter.deferred.empty()) continue;
     story_of(story, scope.consumer).chapters.push_back(std::move(chapter));
   }
-  find_unreadable(housekeeping, story);
+  find_unreadable(housekeeping, story, with_raw);
   return story;
 }
 

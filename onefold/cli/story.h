@@ -34,8 +34,10 @@ struct Story {
   bool seen() const noexcept;
 };
 
-/// Tries the id under every scope that its consumers have. Throws `Error` as the store does.
-Story find_story(Housekeeping& housekeeping, std::string_view id, std::string_view source);
+/// Tries the id under every scope that its consumers have. The bytes of what was set aside are read
+/// only if `with_raw`. Throws `Error` as the store does.
+Story find_story(Housekeeping& housekeeping, std::string_view id, std::string_view source,
+                 bool with_raw);
 
 /// In plain words. `config_argument` completes the commands that are named in it.
 std::string story_text(const Story& story, const std::string& config_argument);

@@ -88,7 +88,8 @@ class Session {
  public:
   virtual ~Session() = default;
   virtual std::unique_ptr<Transaction> begin() = 0;
-  /// All committed positions of a subscription; `at` equals `next`.
+  /// All committed positions of a subscription; `at` equals `next`. Also while a transaction that
+  /// has not moved them is open.
   virtual std::vector<Position> positions(ConsumerId consumer, std::string_view source) = 0;
   /// The number of a scope, allotted on first use in a transaction of its own: call it while no
   /// transaction is open. Absent if the consumer has its 10,000 event sources and this would be

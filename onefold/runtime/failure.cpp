@@ -196,8 +196,9 @@ bool Worker::reconnected() {
   return true;
 }
 
-/// Whether the database stands somewhere else than this worker knows it to stand: neither where the
-/// unit in hand starts nor where it ends. Then it was restored, or has lost commits (P10).
+/// Whether the database stands somewhere else than this worker knows it to stand: neither where it
+/// has committed nor where a commit in doubt would have brought it. Then it was restored, or has
+/// lost commits (P10).
 bool Worker::position_moved() {
   if (subscription_.source.traits.kind != SourceClass::owned_log) return false;
   PartitionOffsets found;
@@ -205,14 +206,12 @@ bool Worker::position_moved() {
        connection_.session().positions(subscription_.id, subscription_.source.name)) {
     found[*position.partition] = position.next;
   }
-  PartitionOffsets in_hand;
-  for (const Position& position : unit_.positions()) in_hand[*position.partition] = position.next;
   return std::ranges::any_of(expected_, [&](const auto& known) {
     const auto now = found.find(known.first);
     if (now == found.end()) return true;
-    const auto end = in_hand.find(known.first);
-    const bool unit_committed = end != in_hand.end() && now->second == end->second;
-    return now->second != known.second && !unit_committed;
+    const auto doubted = in_doubt_.find(known.first);
+    const bool has_worked = doubted != in_doubt_.end() && now->second == doubted->second;
+    return now->second != known.second && !has_worked;
   });
 }
 

@@ -117,6 +117,19 @@ TEST_P(FailureTest, ARetryIsTriedThreeTimesInPlace) {
   EXPECT_EQ(world.deferred().front().errors.size(), 3U);
 }
 
+TEST_P(FailureTest, WhateverAHandlerThrowsIsItsOwnFailure) {
+  world.consumer.handlers.clear();
+  world.consumer.on("payment", [](const Event& event, Context& context) {
+    add_ten(event, context);
+    if (event.id == "bad") throw 42;
+    return Answer::done();
+  });
+  for (const char* id : {"e1", "bad", "e2"}) world.broker.add(payment(id));
+  world.run_once();
+  EXPECT_EQ(world.cell("A"), 20);
+  EXPECT_EQ(world.count(Outcome::dead), 1);
+}
+
 TEST_P(FailureTest, ARetryThatHasTouchedTheDatabaseLeavesNothingOfItsAttempts) {
   int calls = 0;
   world.consumer.handlers.clear();

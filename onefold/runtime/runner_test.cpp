@@ -4,9 +4,11 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "onefold/brokers/file/file.h"
 #include "onefold/error.h"
@@ -61,6 +63,20 @@ class RunnerTest : public testing::Test {
                          .format = file::Format::json,
                          .identity = {.id = "/id", .source = "literal:shop", .type = "/type"},
                          .id_prefix = prefix_});
+  }
+
+  /// As `.backup` and `.restore` do it, beside whoever works on them.
+  void copy_database(const std::string& from, const std::string& to) const {
+    sqlite3* source = nullptr;
+    sqlite3* target = nullptr;
+    ASSERT_EQ(sqlite3_open(path(from).c_str(), &source), SQLITE_OK);
+    ASSERT_EQ(sqlite3_open(path(to).c_str(), &target), SQLITE_OK);
+    sqlite3_backup* const backup = sqlite3_backup_init(target, "main", source, "main");
+    ASSERT_NE(backup, nullptr);
+    EXPECT_EQ(sqlite3_backup_step(backup, -1), SQLITE_DONE);
+    EXPECT_EQ(sqlite3_backup_finish(backup), SQLITE_OK);
+    sqlite3_close(source);
+    sqlite3_close(target);
   }
 
   static Consumer billing(const std::string& name = "billing") {
@@ -137,6 +153,37 @@ TEST_F(RunnerTest, B02_AHandlerThatCommitsOnOurConnectionFailsLoudly) {
   healthy.add(billing(), file_of("orders", {}));
   EXPECT_EQ(healthy.run_until_idle()[Outcome::applied], 2);
   EXPECT_EQ(balance(1), 10);
+}
+
+TEST_F(RunnerTest, P10_ARestoreUnderTheRunningProcessLosesNothing) {
+  const SourceFactory source = file_of("orders", {});
+  {
+    std::ofstream out{path("orders.jsonl")};
+    for (int i = 0; i < 20; ++i) {
+      out << R"({"id":"e)" << i << R"(","type":"credit","account":1,"amount":10})" << '\n';
+    }
+  }
+  Consumer consumer = billing();
+  consumer.batch_max = 2;
+  std::vector<std::string> notices;
+  bool restored = false;
+  Runner runner{*store_,
+                {.notify = [&](const Notice& notice) { notices.push_back(notice.text); },
+                 .progress =
+                     [&](const Totals& totals) {
+                       if (totals.received() == 4) copy_database("shop.db", "old.db");
+                       if (totals.received() < 12 || restored) return;
+                       copy_database("old.db", "shop.db");
+                       restored = true;
+                     }}};
+  runner.add(consumer, source);
+  const Totals totals = runner.run_until_idle();
+  EXPECT_TRUE(restored);
+  EXPECT_EQ(balance(1), 200);
+  EXPECT_EQ(totals[Outcome::duplicate], 0);
+  EXPECT_TRUE(std::ranges::any_of(notices, [](const std::string& text) {
+    return text.find("DATA_LOSS_SUSPECTED") != std::string::npos;
+  }));
 }
 
 TEST_F(RunnerTest, ChangedKeyRulesAreRefusedUntilAPersonSaysWhy) {

@@ -75,6 +75,7 @@ StepResult Worker::receive() {
   for (const Delivery& delivery : deliveries_) items_.emplace_back(delivery);
   unit_first_ = 0;
   unit_ = Unit{};
+  in_doubt_.clear();
   identifier_.trim();
   step_ = Step::identify;
   return StepResult::progressed;
@@ -191,6 +192,9 @@ void Worker::commit() {
     case CommitResult::in_doubt:
       for (Item& item : unit_.items()) {
         item.in_doubt = Item::InDoubt{item.outcome.value_or(Outcome::applied), recorded_at_};
+      }
+      for (const Position& position : unit_.positions()) {
+        in_doubt_[*position.partition] = position.next;
       }
       throw Error{ErrorKind::commit_in_doubt,
                   "it is not known whether the COMMIT has worked" + why};

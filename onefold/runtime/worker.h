@@ -68,7 +68,6 @@ class Worker {
 
   Worker(const Subscription& subscription, Connection& connection, Clock& clock, Options options);
   ~Worker();
-  Worker(Worker&&) = delete;
 
   /// Does the next step. It may be called again after it threw (`memory::Blocked`).
   StepResult step();
@@ -144,6 +143,7 @@ class Worker {
   std::chrono::steady_clock::time_point ready_at_{};
   std::uint64_t generation_ =
       0;  ///< Of the session that the scopes and the positions were learnt from.
+  PartitionOffsets in_doubt_;  ///< Where a commit in doubt would have brought them.
   PartitionOffsets expected_;  ///< What this worker knows to be committed.
 };
 

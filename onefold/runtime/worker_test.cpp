@@ -110,6 +110,21 @@ TEST_P(WorkerTest, B07_P4_ACommitWithoutAnAnswerIsNeverGuessed) {
   }
 }
 
+TEST_P(WorkerTest, B07_SeveralCommitsInDoubtInARowCountNothingTwice) {
+  for (const CommitFault second :
+       {CommitFault::in_doubt_committed, CommitFault::in_doubt_rolled_back, CommitFault::refused}) {
+    World fresh{GetParam()};
+    for (const char* id : {"e1", "e2", "e1"}) fresh.broker.add(payment(id));
+    fresh.script.fail_commit(CommitFault::in_doubt_committed, 1);
+    fresh.script.fail_commit(second, 2);
+    fresh.run_once();
+    EXPECT_EQ(fresh.script.outstanding(), 0U);
+    EXPECT_EQ(fresh.cell("A"), 20);
+    EXPECT_EQ(fresh.count(Outcome::applied), 2);
+    EXPECT_EQ(fresh.count(Outcome::duplicate), 1);
+  }
+}
+
 TEST_P(WorkerTest, P2_NothingIsAcknowledgedBeforeTheCommitIsConfirmed) {
   world.broker.add(payment("e1"));
   world.start();

@@ -63,7 +63,7 @@ class MemorySession final : public Session {
   }
 
   std::vector<Position> positions(ConsumerId consumer, std::string_view source) override {
-    check();
+    check_epoch();
     std::vector<Position> found;
     for (const auto& [id, row] : database_->committed.tables.positions) {
       if (id.consumer != consumer || id.partition.source != source) continue;
@@ -94,11 +94,14 @@ class MemorySession final : public Session {
   }
 
  private:
-  void check() const {
+  void check_epoch() const {
     if (epoch_ != database_->epoch) {
       throw Error{ErrorKind::unavailable,
                   "The database was restored while this session was open. Connect again."};
     }
+  }
+  void check() const {
+    check_epoch();
     if (database_->open.contains(number_)) {
       throw std::logic_error{"session " + std::to_string(number_) +
                              " has an open transaction already"};

@@ -60,7 +60,6 @@ ExitCode list(const DeadOptions& options) {
   ++filter.limit;
   filter.with_raw = options.format == "json";  // The table does not show the bytes.
   std::vector<DeferredRecord> records = opened.housekeeping->deferred(filter);
-  if (records.empty() && !filter.consumer.empty()) require_consumer(opened, filter.consumer);
   const bool more = records.size() > options.filter.limit;
   if (more) records.resize(options.filter.limit);
   if (options.format == "json") {

@@ -1,7 +1,10 @@
 #include "onefold/cli/arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "onefold/cli/commands.h"
@@ -69,6 +72,21 @@ void complain_about_word(CLI::App& command, const std::string& word) {
   }
 }
 
+/// What the parser says of a mistake, in the words of this program.
+std::string mistake_text(const CLI::ParseError& error) {
+  const std::string text = printable(error.what(), 300);
+  const auto before = [&](std::string_view words) { return text.substr(0, text.find(words)); };
+  constexpr std::string_view missing = ": 1 required ";
+  constexpr std::string_view too_many = ": At Most 1 required";
+  if (const std::size_t at = text.find(missing); at != std::string::npos) {
+    const std::string value = text.substr(at + missing.size());
+    return text.substr(0, at) + " needs a value: " + value.substr(0, value.find(' '));
+  }
+  if (text.find(too_many) != std::string::npos)
+    return before(too_many) + " can stand here only once";
+  return text;
+}
+
 ExitCode complain_about(CLI::App& app, const CLI::ParseError& error) {
   // The words that nobody understood stand with the command that was asked.
   for (CLI::App* asked = &app;; asked = asked->get_subcommands().back()) {
@@ -85,9 +103,37 @@ ExitCode complain_about(CLI::App& app, const CLI::ParseError& error) {
              nearest_hint({}, command_names(command), "commands") + "; see " + full_name(command) +
                  " --help");
   } else {
-    complain(printable(error.what(), 300), "see " + full_name(command) + " --help");
+    complain(mistake_text(error), "see " + full_name(command) + " --help");
   }
   return ExitCode::usage;
+}
+
+/// `help dead list` is `dead list --help`.
+ExitCode help(CLI::App& app, const std::vector<std::string>& words) {
+  CLI::App* command = &app;
+  for (const std::string& word : words) {
+    const auto found =
+        command->get_subcommands([&](const CLI::App* each) { return each->get_name() == word; });
+    if (found.empty()) {
+      complain_about_word(*command, word);
+      return ExitCode::usage;
+    }
+    command = found.front();
+  }
+  // Not command->help(): with a command chosen, that is the help of the one which was chosen.
+  print(command->get_formatter()->make_help(command, full_name(*command),
+                                            CLI::AppFormatMode::Normal));
+  return ExitCode::ok;
+}
+
+void add_help(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("help", "Print the help of a command");
+  auto words = std::make_shared<std::vector<std::string>>();
+  command->add_option("command", *words, "The command; all of them unless given")
+      ->type_name("COMMAND");
+  command->footer("Example:\n  onefold help dead list");
+  command->callback(
+      [words, &app, &chosen] { chosen = [words, &app] { return help(app, *words); }; });
 }
 
 }  // namespace
@@ -106,6 +152,7 @@ ExitCode run_command_line(int count, const char* const* words) {
   add_inbox(app, chosen);
   add_dead(app, chosen);
   add_version(app, chosen);
+  add_help(app, chosen);
   try {
     app.parse(count, words);
   } catch (const CLI::CallForHelp&) {

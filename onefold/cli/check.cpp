@@ -49,7 +49,7 @@ void warn_about_files(const Config& config) {
 }
 
 ExitCode check(const std::string& config_path) {
-  const Config config = require_config(config_path);
+  const Config config = require_config(config_path, ConfigUse::apply);
   if (store_exists(config)) {
     const auto problems = check_statements(config);
     if (!problems.empty()) {

@@ -24,13 +24,22 @@ std::string optional_line(std::string_view label, const std::string& text) {
 std::string what_it_is(const DeferredRecord& record) {
   std::string text = "number " + std::to_string(record.id);
   if (record.reason == "conflict") {
-    text += ": its id belongs to an event with other data, which was handled; both are kept";
+    text += ": its id belongs to an event with other data, which came first";
   } else if (record.reason == "dead") {
     text += ": it could not be applied; nothing of it was, and it is kept";
   } else {
     text += ": set aside, " + printable(record.reason);
   }
   return text + "\n";
+}
+
+std::string origin_text(const DeferredRecord& record, bool in_file) {
+  std::string text = "source " + printable(record.source);
+  if (!record.position) return text;
+  if (!record.position->partition->name.empty()) {
+    text += ", partition " + printable(record.position->partition->name);
+  }
+  return text + (in_file ? ", byte offset " : ", offset ") + offset_text(record.position->at);
 }
 
 std::string raw_text(const DeferredRecord& record) {
@@ -46,7 +55,7 @@ std::string raw_text(const DeferredRecord& record) {
 
 }  // namespace
 
-std::string deferred_text(const DeferredRecord& record) {
+std::string deferred_text(const DeferredRecord& record, bool in_file) {
   std::string text = what_it_is(record);
   text += line("reason", printable(record.reason));
   text += line("consumer", printable(record.consumer));
@@ -66,9 +75,7 @@ std::string deferred_text(const DeferredRecord& record) {
   text += optional_line("subject", record.event.subject);
   if (record.event.time) text += line("event time", format_rfc3339(*record.event.time));
   text += optional_line("content type", record.event.content_type);
-  text += line("came from", printable(record.source) +
-                                (record.position ? " at offset " + offset_text(record.position->at)
-                                                 : std::string{}));
+  text += line("came from", origin_text(record, in_file));
   for (const auto& [name, value] : record.event.headers) {
     text += line("header", printable(name) + ": " + printable(value));
   }

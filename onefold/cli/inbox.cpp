@@ -42,6 +42,8 @@ ExitCode why(const WhyOptions& options) {
     if (!story.seen()) {
       advise("ids are compared byte by byte; onefold status" + config_argument(opened.config) +
              " shows how far the sources have been read");
+      advise("an event that could not be read has no id: see onefold dead list" +
+             config_argument(opened.config));
     }
   }
   return story.seen() ? ExitCode::ok : ExitCode::problems;

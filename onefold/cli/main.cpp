@@ -1,7 +1,9 @@
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <string>
 
 #include "onefold/cli/arguments.h"
 #include "onefold/cli/exit_code.h"
@@ -12,14 +14,27 @@ namespace {
 
 using onefold::cli::ExitCode;
 
+/// Locks are waited for at the start only: later on the work is repeated. Who was refused at once
+/// has been told by whom.
+void complain_about(const onefold::Error& error, std::chrono::steady_clock::time_point started) {
+  const auto waited =
+      std::chrono::round<std::chrono::seconds>(std::chrono::steady_clock::now() - started);
+  const bool in_vain = error.kind() == onefold::ErrorKind::contention && waited.count() > 0;
+  onefold::cli::complain(error.what(), in_vain ? "waited " + std::to_string(waited.count()) +
+                                                     " s for it; try again when the other "
+                                                     "program has finished"
+                                               : "");
+}
+
 /// The last stop of every exception: each becomes a message and an exit status.
 ExitCode guarded(int count, const char* const* words) {
+  const auto started = std::chrono::steady_clock::now();
   try {
     return onefold::cli::run_command_line(count, words);
   } catch (const onefold::cli::Stopped& stopped) {
     return stopped.code;
   } catch (const onefold::Error& error) {
-    onefold::cli::complain(error.what());
+    complain_about(error, started);
     return onefold::cli::exit_code_for(error.kind());
   } catch (const std::bad_alloc&) {
     onefold::cli::complain("out of memory");

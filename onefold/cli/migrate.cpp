@@ -20,7 +20,7 @@ constexpr const char* footer =
     "  onefold migrate -c shop.toml";
 
 ExitCode migrate(const std::string& config_path) {
-  const Config config = require_config(config_path);
+  const Config config = require_config(config_path, ConfigUse::look);
   const auto store = open_store(config, Access::run);
   Table table{
       {{.title = "version", .align = Table::Align::right}, {.title = "name"}, {.title = "state"}}};

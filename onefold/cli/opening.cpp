@@ -9,8 +9,8 @@
 
 namespace onefold::cli {
 
-Config require_config(const std::string& path) {
-  LoadedConfig loaded = load_config(path);
+Config require_config(const std::string& path, ConfigUse use) {
+  LoadedConfig loaded = load_config(path, use);
   if (loaded.problems.empty()) return std::move(loaded.config);
   complain_about(loaded.config, loaded.problems);
   throw Stopped{loaded.permission_denied ? ExitCode::permission : ExitCode::configuration};
@@ -24,7 +24,7 @@ void complain_about(const Config& config, const std::vector<ConfigProblem>& prob
 
 OpenedStore open_to_look(const std::string& config_path) {
   OpenedStore opened;
-  opened.config = require_config(config_path);
+  opened.config = require_config(config_path, ConfigUse::look);
   require_store(opened.config);
   opened.store = open_store(opened.config, Access::look);
   opened.housekeeping = opened.store->housekeeping();

@@ -13,7 +13,7 @@
 namespace onefold::cli {
 
 /// The configuration at `path`; all that is wrong with it is told.
-Config require_config(const std::string& path);
+Config require_config(const std::string& path, ConfigUse use);
 
 /// Tells problems of the configuration, each with its place.
 void complain_about(const Config& config, const std::vector<ConfigProblem>& problems);

@@ -44,8 +44,10 @@ constexpr const char* footer =
     "  dead       it cannot be applied; kept with its bytes and the reason (onefold dead list)\n"
     "  conflict   its id belongs to an event with other data; kept as well (onefold dead list)\n"
     "  ignored    no handler wants its type\n"
-    "Without --until-idle it goes on and waits for more, until a signal:\n"
-    "SIGINT (Ctrl-C) and SIGTERM finish the batch in hand; a second one ends at once.\n"
+    "Without --until-idle it goes on until a signal, and waits for more from standard input and\n"
+    "from files with follow = true. SIGINT (Ctrl-C) and SIGTERM finish the batch in hand; a "
+    "second\n"
+    "one ends at once.\n"
     "\n"
     "Example:\n"
     "  onefold run -c shop.toml --migrate --until-idle\n"
@@ -72,14 +74,27 @@ void require_statements(const Config& config) {
   const auto problems = check_statements(config);
   if (problems.empty()) return;
   complain_about(config, problems);
-  advise("nothing was applied; create the tables that the handlers use first");
+  note("nothing was applied");
   throw Stopped{ExitCode::configuration};
+}
+
+/// A source that some consumer reads, and that may bring more after its end.
+bool may_bring_more(const Config& config) {
+  for (const ConsumerConfig& consumer : config.consumers) {
+    for (const std::string& name : consumer.sources) {
+      const SourceConfig& source = config.sources.at(name);
+      if (source.follow || source.kind == SourceKind::standard_input) return true;
+    }
+  }
+  return false;
 }
 
 std::unique_ptr<Store> open_to_run(const Config& config, const RunOptions& options) {
   if (!options.migrate) require_store(config);
   auto store = open_store(config, Access::run);
-  if (!options.migrate) store->housekeeping()->check_schema();
+  // First, so that whoever looks for the reason of a refusal finds a database to look at.
+  if (options.migrate) store->housekeeping()->migrate();
+  store->housekeeping()->check_schema();
   require_statements(config);
   return store;
 }
@@ -106,6 +121,7 @@ void print_table(const Totals& totals, double seconds) {
     table.add({to_string(outcome), grouped(totals[outcome])});
   }
   table.add({"received", grouped(totals.received())});
+  if (totals.received() == 0) return print(table.text() + "nothing new\n");
   std::array<char, 64> tail{};
   const double rate = seconds > 0 ? static_cast<double>(totals.received()) / seconds : 0;
   std::snprintf(tail.data(), tail.size(), "in %.2f s, ", seconds);
@@ -122,7 +138,7 @@ class Run {
   ExitCode go() {
     Progress progress;
     Runner::Options options;
-    options.migrate = options_.migrate;
+    options.migrate = false;  // Done already.
     if (options_.accept_key_change) {
       options.rule_change = RuleChange{.who = user_at_host(), .reason = options_.reason};
     }
@@ -138,6 +154,11 @@ class Run {
       }
     }
     const StopOnSignal signals{runner};
+    if (!options_.until_idle && !may_bring_more(config_)) {
+      warn(
+          "no source follows its file: once all is applied, nothing more will be read; set follow "
+          "= true, or use --until-idle");
+    }
     work(runner);
     return verdict(runner.totals(), signals.stopped());
   }
@@ -181,7 +202,7 @@ class Run {
 };
 
 ExitCode run(const RunOptions& options) {
-  const Config config = require_config(options.config_path);
+  const Config config = require_config(options.config_path, ConfigUse::apply);
   return Run{config, options}.go();
 }
 
@@ -194,7 +215,7 @@ void add_run(CLI::App& app, Action& chosen) {
   command->add_flag("--migrate", options->migrate, "Create or update Onefold's tables first");
   command->add_flag("--until-idle", options->until_idle, "End when everything has been applied");
   command->add_flag("--fail-on-dead", options->fail_on_dead,
-                    "End with status 1 if events were set aside as dead or conflict");
+                    "End with status 1 if this run set events aside (dead, conflict)");
   CLI::Option* accept = command->add_flag("--accept-key-change", options->accept_key_change,
                                           "Go on although the rules that make keys have changed");
   CLI::Option* reason =

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,8 +16,13 @@ namespace onefold::cli {
 namespace {
 
 constexpr const char* footer =
-    "Shows what the database knows of every consumer: how many events ended how, what is set\n"
-    "aside, how far each source has been read. Can run beside onefold run.\n"
+    "Shows what the database knows of every consumer:\n"
+    "  inbox      how many events ended how; each is counted once, however often it came\n"
+    "  set aside  what is kept with its bytes: the dead ones of the inbox, and conflicts, whose "
+    "id\n"
+    "             belongs to an event with other data\n"
+    "  source     how far it has been read\n"
+    "Can run beside onefold run.\n"
     "\n"
     "Example:\n"
     "  onefold status -c shop.toml";
@@ -28,7 +34,7 @@ std::string counts_text(const Counts& counts) {
   for (const auto& [name, count] : counts) {
     text += (text.empty() ? "" : ", ") + grouped(count) + " " + name;
   }
-  return text.empty() ? "none" : text;
+  return text.empty() ? "no event" : text;
 }
 
 Json counts_json(const Counts& counts) {
@@ -44,10 +50,22 @@ std::string position_text(const Position& position) {
          printable(position.partition->incarnation, 40) + ")";
 }
 
-void print_status(const ConsumerStatus& status) {
+/// The dead ones stand in the inbox too: it must not look like twice as many.
+std::string set_aside_text(const ConsumerStatus& status, const std::string& config_argument) {
+  std::string text;
+  for (const auto& [reason, count] : status.deferred) {
+    const bool counted_above =
+        std::ranges::find(status.inbox, std::pair{reason, count}) != status.inbox.end();
+    text += (text.empty() ? "" : ", ") + (counted_above ? "the " : std::string{}) + grouped(count) +
+            " " + reason;
+  }
+  return text.empty() ? "nothing" : text + "; see onefold dead list" + config_argument;
+}
+
+void print_status(const ConsumerStatus& status, const std::string& config_argument) {
   std::string text = printable(status.name) + "\n";
-  text += "  events     " + counts_text(status.inbox) + "\n";
-  text += "  set aside  " + counts_text(status.deferred) + "\n";
+  text += "  inbox      " + counts_text(status.inbox) + "\n";
+  text += "  set aside  " + set_aside_text(status, config_argument) + "\n";
   for (const Position& position : status.positions) {
     text += "  source     " + position_text(position) + "\n";
   }
@@ -55,7 +73,6 @@ void print_status(const ConsumerStatus& status) {
           (status.last_recorded_at ? "recorded at " + format_rfc3339(*status.last_recorded_at)
                                    : std::string{"none so far"}) +
           "\n";
-  text += "  claims     " + status.mode + "\n";
   print(text);
 }
 
@@ -87,7 +104,8 @@ ExitCode status(const std::string& config_path, const std::string& format) {
     return ExitCode::ok;
   }
   if (consumers.empty()) print("no consumer has run on this database so far\n");
-  for (const ConsumerStatus& consumer : consumers) print_status(consumer);
+  for (const ConsumerStatus& consumer : consumers)
+    print_status(consumer, config_argument(opened.config));
   return ExitCode::ok;
 }
 

@@ -94,7 +94,11 @@ std::string inbox_text(const InboxRecord& record) {
   if (record.outcome == Outcome::applied && !record.waiting) return applied_text(record);
   const std::string at = format_rfc3339(record.recorded_at);
   if (record.outcome == Outcome::dead) {
-    return "set aside as dead at " + at + "; nothing of it was applied.\n";
+    return "set aside as dead at " + at +
+           "; nothing of it was applied.\n"
+           "    Its id stays claimed: the same event again is a duplicate, and a corrected one "
+           "under "
+           "the\n    same id a conflict. Mend the cause, and send it again under a new id.\n";
   }
   return std::string{to_string(record.outcome)} + (record.waiting ? ", waiting, since " : " at ") +
          at + ".\n";

@@ -44,7 +44,11 @@ class Run(ShopTest):
         self.assertRegex(out, r"applied +1\n")
         self.assertRegex(out, r"dead +1\n")
         self.assertRegex(out, r"received +2\n")
+        self.assertIn(" events a second\n", out)
         self.assertIn("onefold dead list", err)
+        out, _ = self.onefold("run", "--until-idle")
+        self.assertTrue(out.endswith("nothing new\n"), out)
+        self.assertNotIn("a second", out)
 
     def test_fail_on_dead_counts_conflicts(self):
         self.write(payment(1), payment(1, amount=6))
@@ -108,6 +112,30 @@ class Run(ShopTest):
         _, err = self.onefold("run", "--migrate", "--until-idle", code=78)
         self.assertIn("onefold.toml:21:3: ", err)
         self.assertIn("no such table: account", err)
+        self.assertIn("create the tables that the handlers use first", err)
+        self.assertIn("nothing was applied", err)
+        self.assertIn("no consumer has run", self.onefold("status")[0])
+
+    def test_a_database_that_another_program_writes(self):
+        self.onefold("migrate")
+        with self.database() as database:
+            database.isolation_level = None
+            database.execute("BEGIN IMMEDIATE")
+            for words in (["run", "--until-idle"], ["migrate"]):
+                _, err = self.onefold(*words, code=75)
+                self.assertIn("shop.db is being written by another program", err)
+                self.assertRegex(err, "waited [5-9] s for it; try again")
+            database.execute("ROLLBACK")
+
+    def test_a_failed_constraint_is_told_before_its_statement(self):
+        with self.database() as database:
+            database.execute("CREATE TABLE entry (account INTEGER REFERENCES account)")
+        (self.folder / "onefold.toml").write_text(CONFIG.replace(
+            '  "UPDATE', '  "INSERT INTO entry (account) VALUES (:account)",\n  "UPDATE').replace(
+            "[1, 1]", "[1, 1, 1]"))
+        self.write(payment(1, account=77))
+        self.assertEqual(self.run_once(), self.totals(received=1, dead=1))
+        self.assertIn("FOREIGN KEY constraint failed", self.onefold("dead", "list")[0])
 
     def test_changed_key_rules_need_a_reason(self):
         self.write(payment(1))
@@ -142,12 +170,14 @@ class LookingAtEvents(ShopTest):
     def test_why_dead(self):
         out, _ = self.onefold("inbox", "why", "evt 2", "--source", "shop")
         self.assertIn("billing: set aside as dead", out)
+        self.assertIn("Its id stays claimed", out)
         self.assertIn("/account", out)
 
     def test_why_not_seen(self):
         out, err = self.onefold("inbox", "why", "evt 3", code=1)
         self.assertIn("billing: not seen", out)
         self.assertIn("byte by byte", err)
+        self.assertIn("could not be read has no id: see onefold dead list", err)
         self.onefold("inbox", "why", "evt 1", "--source", "other", code=1)
 
     def test_why_json(self):
@@ -171,7 +201,9 @@ class LookingAtEvents(ShopTest):
         records = json.loads(out)
         self.assertEqual(len(records), 2)
         self.assertIn(f"--after {records[1]['id']}", err)
-        out, _ = self.onefold("dead", "list", "--consumer", "nobody")
+        _, err = self.onefold("dead", "list", "--consumer", "nobody", code=64)
+        self.assertIn("the consumers here are billing", err)
+        out, _ = self.onefold("dead", "list", "--consumer", "billing", "--after", "777")
         self.assertEqual(out, "nothing is set aside\n")
 
     def test_dead_show_has_the_bytes(self):
@@ -180,7 +212,7 @@ class LookingAtEvents(ShopTest):
         self.assertEqual(binary["raw_base64"], "//4=")
         shown, _ = self.onefold("dead", "show", str(records[0]["id"]))
         self.assertIn("the bytes as they came", shown)
-        self.assertIn("came from    orders at offset", shown)
+        self.assertIn("came from    source orders, byte offset ", shown)
         for record in records:
             shown, _ = self.onefold("dead", "show", str(record["id"]))
             self.assertNotIn("\x1b", shown)
@@ -195,13 +227,24 @@ class LookingAtEvents(ShopTest):
     def test_status(self):
         out, _ = self.onefold("status")
         self.assertIn("billing\n", out)
-        self.assertIn("1 applied", out)
+        self.assertRegex(out, r"inbox +1 applied, 4 dead\n")
+        self.assertRegex(out, r"set aside +1 conflict, the 4 dead; see onefold dead list\n")
         self.assertIn("orders read up to offset", out)
         status = json.loads(self.onefold("status", "-o", "json")[0])["consumers"][0]
         self.assertEqual(status["name"], "billing")
         self.assertEqual(status["inbox"]["applied"], 1)
         self.assertEqual(status["positions"][0]["next"],
                          str((self.folder / "orders.jsonl").stat().st_size))
+
+    def test_a_store_is_enough_to_look(self):
+        lines = CONFIG.splitlines(keepends=True)
+        (self.folder / "store.toml").write_text("".join(lines[:3]))
+        for words in (["status"], ["dead", "list"], ["dead", "show", "1"], ["migrate"],
+                      ["inbox", "why", "evt 1"]):
+            self.onefold(*words, "-c", "store.toml")
+        for words in (["check"], ["run", "--until-idle"]):
+            _, err = self.onefold(*words, "-c", "store.toml", code=78)
+            self.assertIn('needs the key "consumer"', err)
 
     def test_closed_pipe_is_no_failure(self):
         command = subprocess.Popen([onefold_cli.PROGRAM, "dead", "list"], cwd=self.folder,
@@ -222,7 +265,7 @@ class LookingAtEvents(ShopTest):
 class Words(ShopTest):
     def test_help_of_every_command_has_an_example(self):
         for words in ([], ["run"], ["check"], ["migrate"], ["status"], ["inbox"], ["inbox", "why"],
-                      ["dead"], ["dead", "list"], ["dead", "show"], ["version"]):
+                      ["dead"], ["dead", "list"], ["dead", "show"], ["version"], ["help"]):
             out, err = self.onefold(*words, "--help")
             self.assertIn("Example:\n  onefold ", out, words)
             self.assertEqual(err, "")
@@ -233,11 +276,18 @@ class Words(ShopTest):
                             (["dead", "lst"], 'did you mean "list"?'),
                             (["run", "-o", "yaml"], "see onefold run --help"),
                             (["inbox", "why"], "see onefold inbox why --help"),
+                            (["run", "-c"], "--config needs a value: FILE"),
+                            (["dead", "show", "x"], "is no number from onefold dead list"),
+                            (["help", "ded"], 'did you mean "dead"?'),
                             (["-c", "a.toml", "run"], "options come after the command")):
             out, err = self.onefold(*words, code=64)
             self.assertEqual(out, "")
             self.assertIn("onefold: error: ", err)
             self.assertIn(hint, err, words)
+
+    def test_help_is_a_command_too(self):
+        for words in ([], ["run"], ["dead", "list"]):
+            self.assertEqual(self.onefold("help", *words), self.onefold(*words, "--help"))
 
     def test_version(self):
         out, _ = self.onefold("version", "-o", "json")
@@ -260,6 +310,11 @@ class Words(ShopTest):
         _, err = self.onefold("check", "-c", "sql.toml", code=78)
         self.assertIn("sql.toml:20:3: ", err)
         self.assertIn("no such table: paiment", err)
+        self.assertIn("create the tables", err)
+        (self.folder / "sql.toml").write_text(CONFIG.replace("balance +", "balanse +"))
+        _, err = self.onefold("check", "-c", "sql.toml", code=78)
+        self.assertIn("no such column: balanse", err)
+        self.assertIn("hint: correct the statement", err)
 
     def test_missing_and_unreadable_configuration(self):
         _, err = self.onefold("status", "-c", "none.toml", code=78)

@@ -66,6 +66,16 @@ class Signals(ShopTest):
         self.assertEqual(run.returncode, 0, err)
         self.assertEqual(json.loads(out)["applied"], 2)
 
+    def test_without_a_source_that_follows_it_says_so_once(self):
+        self.write(payment(0))
+        run = self.start()
+        self.wait_for_payments(1)
+        run.send_signal(signal.SIGTERM)
+        _, err = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 0, err)
+        self.assertEqual(err.count("no source follows its file"), 1, err)
+        self.assertNotIn("no source follows", self.onefold("run", "--until-idle")[1])
+
     def test_progress_is_shown_on_a_terminal_only_and_cleared(self):
         ours, theirs = os.openpty()
         run = subprocess.Popen([onefold_cli.PROGRAM, "run", "--until-idle", "-o", "json"],
@@ -88,8 +98,9 @@ class Signals(ShopTest):
         run = self.start()
         self.wait_for_payments(1)
         try:
-            _, err = self.onefold("run", "--until-idle", code=78)
-            self.assertIn(str(run.pid), err)
+            _, err = self.onefold("run", "--until-idle", code=75)
+            self.assertIn(f"process {run.pid} ", err)
+            self.assertIn("stop it, or try again when it has ended", err)
             self.onefold("status")
             self.onefold("check")
         finally:

@@ -68,8 +68,8 @@ class Subscription {
   void commit(const std::vector<Delivery>& deliveries) {
     for (const Delivery& delivery : deliveries) {
       const Position& reached = delivery.position.value();
-      auto& next = stored_[*reached.partition];
-      next = std::max(next, reached.next);
+      Position& stored = stored_[*reached.partition];
+      if (reached.next > stored.next) stored = {nullptr, reached.next, reached.next, reached.mark};
     }
   }
   int look_ups_that_fail = 0;
@@ -78,14 +78,15 @@ class Subscription {
   std::vector<Position> look_up() {
     if (look_ups_that_fail-- > 0) throw Error{ErrorKind::unavailable, "the database is away"};
     std::vector<Position> result;
-    for (const auto& [partition, next] : stored_) {
-      result.push_back({std::make_shared<const Partition>(partition), next, next});
+    for (const auto& [partition, position] : stored_) {
+      result.push_back(position);
+      result.back().partition = std::make_shared<const Partition>(partition);
     }
     return result;
   }
   std::unique_ptr<SourceRig> rig_;
   std::unique_ptr<Source> source_;
-  std::map<Partition, Offset> stored_;
+  std::map<Partition, Position> stored_;
 };
 
 class Contract : public testing::TestWithParam<SourceCase> {

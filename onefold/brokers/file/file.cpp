@@ -39,13 +39,15 @@ class FileSource final : public Source {
   SourceTraits traits() const override { return log_traits; }
 
  private:
-  std::unique_ptr<Tail> open_path(bool announced);
+  std::unique_ptr<Tail> open_path();
+  std::unique_ptr<Tail> open_tail(OpenedFile file, const Tail* predecessor = nullptr);
   Batch collect_or_rewind(std::size_t limit);
   Batch collect(std::size_t limit);
   void drain(Tail& tail, Batch& batch);
   bool finish(Tail& tail, Batch& batch);
   bool rotate(Batch& batch);
   void report(const Rest& rest);
+  void warn_if_stuck();
 
   Options options_;
   SourceContext context_;
@@ -54,14 +56,16 @@ class FileSource final : public Source {
   /// The file that was at the path before. Its writer may not have noticed yet, and what was handed
   /// out of it may have to be handed out again, so it stays open until the next rotation.
   std::unique_ptr<Tail> retired_;
-  bool drained_ = false;   ///< Everything that is there now has been handed out.
-  bool finished_ = false;  ///< Nothing more is read, because the end of the file is the end.
-  std::string reported_;   ///< The last problem, so that it is told once.
+  bool drained_ = false;        ///< Everything that is there now has been handed out.
+  bool finished_ = false;       ///< Nothing more is read, because the end of the file is the end.
+  std::string reported_;        ///< The last problem, so that it is told once.
+  std::uint64_t stuck_at_ = 0;  ///< Where reading stood at the last look, if within an element.
+  bool warned_ = false;         ///< About this place.
 };
 
 FileSource::FileSource(Options options, SourceContext context)
     : options_{std::move(options)}, context_{std::move(context)}, intake_{options_} {
-  current_ = open_path(false);
+  current_ = open_path();
   if (current_) return;
   if (!options_.follow) {
     throw Error{ErrorKind::bad_configuration,
@@ -72,11 +76,14 @@ FileSource::FileSource(Options options, SourceContext context)
   context_.notify({Severity::info, fmt::format("{} is not there yet: waiting", options_.path)});
 }
 
-std::unique_ptr<Tail> FileSource::open_path(bool announced) {
+std::unique_ptr<Tail> FileSource::open_path() {
   auto file = OpenedFile::open(options_.path);
-  if (!file) return nullptr;
-  return std::make_unique<Tail>(std::move(*file), options_.name, context_,
-                                Splitter{options_.limits.event_bytes_max}, announced);
+  return file ? open_tail(std::move(*file)) : nullptr;
+}
+
+std::unique_ptr<Tail> FileSource::open_tail(OpenedFile file, const Tail* predecessor) {
+  return std::make_unique<Tail>(std::move(file), options_.name, context_,
+                                Splitter{options_.limits.event_bytes_max}, predecessor);
 }
 
 std::vector<Delivery> FileSource::receive(std::size_t limit, milliseconds patience) {
@@ -108,7 +115,7 @@ Batch FileSource::collect_or_rewind(std::size_t limit) {
 Batch FileSource::collect(std::size_t limit) {
   Batch batch{limit};
   if (retired_) drain(*retired_, batch);
-  if (!current_) current_ = open_path(false);
+  if (!current_) current_ = open_path();
   while (current_ && !batch.full()) {
     drain(*current_, batch);
     if (batch.full()) break;
@@ -116,7 +123,9 @@ Batch FileSource::collect(std::size_t limit) {
       finished_ = finish(*current_, batch);
       break;
     }
-    if (!rotate(batch)) break;
+    if (rotate(batch)) continue;
+    if (!batch.full()) warn_if_stuck();
+    break;
   }
   drained_ = !batch.full();
   return batch;
@@ -160,21 +169,35 @@ bool FileSource::rotate(Batch& batch) {
   if (current_->file().is_at(options_.path).value_or(true)) return false;
   auto file = OpenedFile::open(options_.path);
   if (!file) return false;
+  // What was written between the last look and the rotation.
+  drain(*current_, batch);
+  if (batch.full()) return false;
   if (current_->is_same(*file)) {
     current_->adopt(std::move(*file));
     return true;
   }
-  // What was written between the last look and the rotation.
-  drain(*current_, batch);
   if (!finish(*current_, batch)) return false;
   context_.notify({Severity::info,
                    fmt::format("{} was replaced by another file: the former one is finished, the "
                                "new one is read from its start",
                                options_.path)});
   retired_ = std::move(current_);
-  current_ = std::make_unique<Tail>(std::move(*file), options_.name, context_,
-                                    Splitter{options_.limits.event_bytes_max}, true);
+  current_ = open_tail(std::move(*file), retired_.get());
   return true;
+}
+
+/// An array that has no end for more than one look, because its writer is slow, or because it is no
+/// array at all. Lines need no such warning: the next line end is always one.
+void FileSource::warn_if_stuck() {
+  const Rest rest = current_->rest();
+  const std::uint64_t place = rest.ending == Ending::cut_short ? rest.element.next : 0;
+  if (place == 0 || place != stuck_at_) {
+    stuck_at_ = place;
+    warned_ = false;
+    return;
+  }
+  if (std::exchange(warned_, true)) return;
+  context_.notify({Severity::warning, describe_stuck(rest, options_.path)});
 }
 
 void FileSource::report(const Rest& rest) {

@@ -44,10 +44,12 @@ class Subject {
     const Position& reached = delivery.position.value();
     for (Position& position : stored) {
       if (*position.partition != *reached.partition) continue;
-      position.next = position.at = std::max(position.next, reached.next);
+      if (reached.next <= position.next) return;
+      position.next = position.at = reached.next;
+      position.mark = reached.mark;
       return;
     }
-    stored.push_back({reached.partition, reached.next, reached.next});
+    stored.push_back({reached.partition, reached.next, reached.next, reached.mark});
   }
   void commit(const std::vector<Delivery>& deliveries) {
     for (const Delivery& delivery : deliveries) commit(delivery);

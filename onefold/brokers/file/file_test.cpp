@@ -72,7 +72,10 @@ TEST_F(File, P12_AnOversizedLineIsADefectWithItsBeginning) {
   Subject subject{options()};
   const auto deliveries = subject.drain();
   ASSERT_EQ(ids(deliveries), (Ids{"1", "TOO_LARGE", "2"}));
-  EXPECT_EQ(deliveries[1].raw.size(), Splitter::kept_bytes_max);
+  EXPECT_EQ(deliveries[1].raw,
+            std::string(Splitter::kept_bytes_max, 'x') +
+                "\n[cut: 3145728 bytes, sha256 "
+                "3bea8a9a07c1e8dcaa4c1b816815c35a29b4fb585ba6ecc70ea44840a794cfb3]");
   EXPECT_NE(deliveries[1].defect.find("3145728 bytes at offset 22"), std::string::npos)
       << deliveries[1].defect;
   EXPECT_EQ(deliveries[1].position->next.low, 22 + large.size() + 1);

@@ -76,6 +76,33 @@ TEST_F(Follow, AnArrayMayGrow) {
   EXPECT_TRUE(subject.notices.empty());
 }
 
+TEST_F(Follow, ALineThatBeginsWithABracketIsNoArray) {
+  write(path, "[");
+  Subject subject{options()};
+  EXPECT_TRUE(subject.drain().empty());
+  append(path, "2026-11-30] started\n" + event("1") + "\n");
+  EXPECT_EQ(ids(subject.drain()), (Ids{"BAD_JSON", "1"}));
+  EXPECT_TRUE(subject.notices.empty());
+}
+
+TEST_F(Follow, AnArrayThatCannotGoOnIsSaidOnce) {
+  write(path, "[" + event("1") + "]\n" + event("2") + "\n");
+  Subject subject{options()};
+  EXPECT_EQ(ids(subject.drain()), (Ids{"1"}));
+  EXPECT_TRUE(subject.notices.empty());
+  for (int i = 0; i < 3; ++i) subject.drain();
+  ASSERT_EQ(subject.count(Severity::warning), 1U);
+  EXPECT_NE(subject.notices[0].text.find("offset 24"), std::string::npos)
+      << subject.notices[0].text;
+  write(path, "[" + event("1") + "," + event("22").substr(0, 9));
+  for (int i = 0; i < 3; ++i) subject.drain();
+  EXPECT_EQ(subject.count(Severity::warning), 2U);
+  append(path, event("22").substr(9) + ",");
+  EXPECT_EQ(ids(subject.drain()), (Ids{"22"}));
+  for (int i = 0; i < 3; ++i) subject.drain();
+  EXPECT_EQ(subject.count(Severity::warning), 2U);
+}
+
 TEST_F(Follow, AMissingFileIsWaitedFor) {
   Subject subject{options()};
   EXPECT_TRUE(subject.receive().empty());

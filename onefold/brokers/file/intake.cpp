@@ -18,6 +18,9 @@ void Intake::deliver(const Element& element, Delivery& delivery) {
     return;
   }
   delivery.raw = element.bytes;
+  if (element.fault == Fault::too_large) {
+    delivery.raw += fmt::format("\n[cut: {} bytes, sha256 {}]", element.size, element.digest);
+  }
   delivery.defect =
       element.fault == Fault::too_large
           ? fmt::format("TOO_LARGE: {} bytes at offset {}, the limit is {}; the first {} are kept",
@@ -51,6 +54,18 @@ std::string describe(const Rest& rest, const std::string& path) {
           path, rest.element.at);
   }
   return {};
+}
+
+std::string describe_stuck(const Rest& rest, const std::string& path) {
+  if (rest.stray) {
+    return fmt::format(
+        "{}: {} bytes at offset {} stand outside of the arrays of which this file is made: nothing "
+        "is read before the next array begins; if these are lines, give them a file of their own",
+        path, rest.element.size, rest.element.at);
+  }
+  return fmt::format(
+      "{}: the element at offset {} has not ended after {} bytes: nothing is read before it does",
+      path, rest.element.at, rest.element.size);
 }
 
 }  // namespace onefold::file

@@ -57,5 +57,7 @@ class Intake {
 
 /// What to tell a person about what was left at the end of `path`. Only if it is not clean.
 std::string describe(const Rest& rest, const std::string& path);
+/// The same about an array in a file that is followed: more may come.
+std::string describe_stuck(const Rest& rest, const std::string& path);
 
 }  // namespace onefold::file

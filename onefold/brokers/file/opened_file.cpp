@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -53,6 +55,13 @@ std::optional<OpenedFile> OpenedFile::open(const std::string& path) {
                             "\"-\" to read a pipe through standard input",
                             path)};
   }
+  struct statfs system{};
+  if (::fstatfs(descriptor, &system) == 0 && system.f_type == PROC_SUPER_MAGIC) {
+    throw Error{ErrorKind::bad_configuration,
+                fmt::format("cannot read {}: it is made up by the kernel and has no size; give the "
+                            "path of a file on a disk, or copy it first",
+                            path)};
+  }
   ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
   return file;
 }
@@ -95,12 +104,14 @@ std::string OpenedFile::beginning() const {
   return bytes;
 }
 
-std::uint64_t OpenedFile::size() const {
+FileState OpenedFile::state() const {
   struct stat status{};
   if (::fstat(descriptor_, &status) != 0) {
     fail(ErrorKind::unavailable, "look at", path_, errno, "it is tried again");
   }
-  return static_cast<std::uint64_t>(status.st_size);
+  return {.size = static_cast<std::uint64_t>(status.st_size),
+          .modified = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec,
+          .linked = status.st_nlink > 0};
 }
 
 std::optional<bool> OpenedFile::is_at(const std::string& path) const {

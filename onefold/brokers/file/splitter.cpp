@@ -8,6 +8,10 @@ namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
+/// So much white space after the first bracket is waited through; no writer of JSON leaves more.
+constexpr std::size_t indent_max = 4096;
+constexpr std::size_t recent_max = 256;
+
 constexpr bool is_space(char byte) noexcept {
   return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
 }
@@ -28,6 +32,7 @@ void Splitter::restart(Layout layout, std::uint64_t offset) {
   layout_ = layout;
   inside_ = layout == Layout::arrays;
   started_ = false;
+  if (dropped_ > 0) digest_ = {};
   dropped_ = 0;
   kept_.clear();
 }
@@ -56,6 +61,9 @@ std::span<char> Splitter::room() {
 
 void Splitter::drop_scanned() {
   if (dropped_ == 0) kept_.assign(buffer_.data(), std::min(end_, kept_bytes_max));
+  // The last byte may turn out to be a part of the line end.
+  if (dropped_ > 0) digest_.add({&last_dropped_, 1});
+  digest_.add({buffer_.data(), end_ - 1});
   last_dropped_ = buffer_[end_ - 1];
   dropped_ += end_;
   base_ += end_;
@@ -79,7 +87,19 @@ bool Splitter::detect() {
   while (scanned_ < end_ && is_space(buffer_[scanned_])) ++scanned_;
   begin_ = scanned_;
   if (scanned_ == end_) return false;
-  layout_ = buffer_[scanned_] == '[' ? Layout::arrays : Layout::lines;
+  if (buffer_[scanned_] == '[') return detect_array();
+  layout_ = Layout::lines;
+  return true;
+}
+
+bool Splitter::detect_array() {
+  const std::size_t limit = std::min(indent_max, element_bytes_max_);
+  std::size_t second = begin_ + 1;
+  while (second < end_ && is_space(buffer_[second])) ++second;
+  if (second == end_ && second - begin_ <= limit) return false;
+  const bool opens = second < end_ && second - begin_ <= limit &&
+                     std::string_view{"{[]"}.find(buffer_[second]) != std::string_view::npos;
+  layout_ = opens ? Layout::arrays : Layout::lines;
   return true;
 }
 
@@ -205,9 +225,27 @@ bool Splitter::scan_stray() noexcept {
 Element Splitter::take(std::size_t stop, std::size_t resume) {
   Element element = describe(stop);
   element.next = base_ + resume;
+  if (element.fault == Fault::too_large) {
+    digest_rest(element.size);
+    element.digest = digest_text_;
+  }
   begin_ = scanned_ = resume;
   dropped_ = 0;
   return element;
+}
+
+/// Completes the digest of the current element.
+void Splitter::digest_rest(std::uint64_t size) {
+  std::uint64_t left = size;
+  if (dropped_ > 0) {
+    left -= dropped_ - 1;
+    if (left > 0) {
+      digest_.add({&last_dropped_, 1});
+      --left;
+    }
+  }
+  digest_.add({buffer_.data() + begin_, static_cast<std::size_t>(left)});
+  digest_text_ = digest_.finish();
 }
 
 Element Splitter::describe(std::size_t stop) const {
@@ -233,12 +271,22 @@ bool Splitter::ends_with_carriage_return(std::size_t stop) const noexcept {
   return dropped_ > 0 && last_dropped_ == '\r';
 }
 
+std::string_view Splitter::recent() const noexcept {
+  const std::size_t count = std::min(end_, recent_max);
+  return {buffer_.data() + end_ - count, count};
+}
+
 Rest Splitter::rest() const {
   Rest rest;
   rest.element = describe(end_);
+  if (layout_ == Layout::unknown && begin_ < end_ && buffer_[begin_] == '[') {
+    rest.ending = Ending::open_array;
+    return rest;
+  }
   if (layout_ == Layout::arrays) {
     if (started_) {
       rest.ending = Ending::cut_short;
+      rest.stray = shape_ == Shape::stray;
     } else if (inside_) {
       rest.ending = Ending::open_array;
     }

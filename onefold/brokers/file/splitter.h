@@ -8,11 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "onefold/brokers/file/running_digest.h"
+
 namespace onefold::file {
 
-/// What a file is. Decided once, by its first byte that is not white space.
+/// What a file is. Decided once: it is arrays if its first byte that is not white space is `[` and
+/// the next one `{`, `[` or `]`. A line of text may begin with a bracket too.
 enum class Layout {
-  unknown,  ///< Not decided yet: only white space so far.
+  unknown,  ///< Not decided yet: only white space so far, or a bracket and nothing behind it.
   lines,    ///< One JSON value a line.
   arrays,   ///< JSON arrays, one after the other; their elements are the events.
 };
@@ -25,10 +28,11 @@ enum class Fault {
 
 /// One line, or one element of an array.
 struct Element {
-  std::uint64_t at = 0;    ///< Offset of its first byte.
-  std::uint64_t next = 0;  ///< Where reading goes on once it is settled.
-  std::uint64_t size = 0;  ///< In bytes, without the line end.
-  std::string_view bytes;  ///< Valid until the splitter is called again.
+  std::uint64_t at = 0;     ///< Offset of its first byte.
+  std::uint64_t next = 0;   ///< Where reading goes on once it is settled.
+  std::uint64_t size = 0;   ///< In bytes, without the line end.
+  std::string_view bytes;   ///< Valid until the splitter is called again; so is `digest`.
+  std::string_view digest;  ///< If it is too large: SHA-256 of the whole, in hexadecimal digits.
   Fault fault = Fault::none;
 };
 
@@ -41,7 +45,8 @@ enum class Ending {
 };
 struct Rest {
   Ending ending = Ending::clean;
-  Element element;  ///< Of `last_line` and `cut_short`; otherwise only its offsets.
+  Element element;     ///< Of `last_line` and `cut_short`; otherwise only its offsets.
+  bool stray = false;  ///< What was cut short stands outside of the arrays.
 };
 
 /// Cuts a stream of bytes into elements, in memory bounded by the buffer or the limit, whichever is
@@ -72,6 +77,8 @@ class Splitter {
   Rest rest() const;
 
   Layout layout() const noexcept { return layout_; }
+  /// The last bytes before `read_offset`, as far as they are at hand.
+  std::string_view recent() const noexcept;
   /// Offset of the byte to be read next.
   std::uint64_t read_offset() const noexcept { return base_ + end_; }
 
@@ -79,6 +86,7 @@ class Splitter {
   enum class Shape { nested, text, bare, stray };
 
   bool detect();
+  bool detect_array();
   std::optional<Element> next_line();
   std::optional<Element> next_in_array();
   bool start_element();
@@ -87,6 +95,7 @@ class Splitter {
   bool scan_bare() noexcept;
   bool scan_stray() noexcept;
   Element take(std::size_t stop, std::size_t resume);
+  void digest_rest(std::uint64_t size);
   void drop_scanned();
   Element describe(std::size_t stop) const;
   bool ends_with_carriage_return(std::size_t stop) const noexcept;
@@ -109,7 +118,9 @@ class Splitter {
 
   std::uint64_t dropped_ = 0;  ///< Bytes of the current element that are no longer in the buffer.
   char last_dropped_ = 0;
-  std::string kept_;  ///< The beginning of an element of which bytes were dropped.
+  std::string kept_;      ///< The beginning of an element of which bytes were dropped.
+  RunningDigest digest_;  ///< Over what was dropped, but for `last_dropped_`.
+  std::string digest_text_;
 };
 
 }  // namespace onefold::file

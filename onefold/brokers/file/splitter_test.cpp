@@ -136,7 +136,52 @@ TEST(Splitter, AMalformedElementCostsItselfAndNotItsNeighbours) {
             (Texts{R"({"a":1})", R"({"a":])", "}", R"({"b":nul})", "x", "y", R"({"c":1})"}));
   EXPECT_EQ(texts(cut("[{} junk {}]")), (Texts{"{}", "junk", "{}"}));
   EXPECT_EQ(texts(cut("[{}junk{}\"t\"1[2]]")), (Texts{"{}", "junk", "{}", "\"t\"", "1", "[2]"}));
-  EXPECT_EQ(texts(cut("[,{},,{},]")), (Texts{"{}", "{}"}));
+  EXPECT_EQ(texts(cut("[[1],,{},]")), (Texts{"[1]", "{}"}));
+}
+
+TEST(Splitter, ALineMayBeginWithABracket) {
+  EXPECT_EQ(texts(cut("[2026-11-30] started\n{}\n")), (Texts{"[2026-11-30] started", "{}"}));
+  EXPECT_EQ(texts(cut("[\"a\"]\n[1]\n")), (Texts{"[\"a\"]", "[1]"}));
+  EXPECT_EQ(texts(cut("[ \n\t {}]")), (Texts{"{}"}));
+  EXPECT_EQ(texts(cut("[]\n[{}]")), (Texts{"{}"}));
+  EXPECT_EQ(texts(cut("[" + std::string(5000, ' ') + "\n{}\n")).back(), "{}");
+}
+
+TEST(Splitter, AfterABracketAloneItIsNotDecidedYet) {
+  for (const char* text : {"[", " [\n", "[  \r\n\t"}) {
+    Splitter splitter{100, 1};
+    const Cut result = run(splitter, text, 1);
+    EXPECT_TRUE(result.pieces.empty());
+    EXPECT_EQ(splitter.layout(), Layout::unknown);
+    EXPECT_EQ(result.ending, Ending::open_array);
+  }
+}
+
+TEST(Splitter, TheDigestOfAnOversizedElementIsOfAllItsBytes) {
+  // printf 'yyyy...' | sha256sum, 5000 times the same letter.
+  const std::string line(5000, 'y');
+  const std::string digest = "3c45db29c8ef328025296a2b8b1db1afe7229eedd84a62f5290a1f60c47c6ee6";
+  for (const std::size_t buffer : {std::size_t{16}, std::size_t{1} << 20}) {
+    for (const std::size_t limit : {std::size_t{100}, std::size_t{4998}, std::size_t{4999}}) {
+      for (const char* end : {"\n", "\r\n"}) {
+        Splitter splitter{limit, buffer};
+        const std::string text = line + end + line + end;
+        std::size_t found = 0;
+        while (splitter.read_offset() < text.size()) {
+          const auto room = splitter.room();
+          const auto from =
+              text.substr(splitter.read_offset(), std::min<std::size_t>(room.size(), 7));
+          std::ranges::copy(from, room.begin());
+          splitter.filled(from.size());
+          while (const auto element = splitter.next()) {
+            EXPECT_EQ(element->digest, digest) << buffer << ' ' << limit;
+            ++found;
+          }
+        }
+        EXPECT_EQ(found, 2U);
+      }
+    }
+  }
 }
 
 TEST(Splitter, TextOutsideOfTheArraysIsStray) {
@@ -194,7 +239,7 @@ TEST(Splitter, P12_TheBufferDoesNotOutgrowTheLimit) {
 
 TEST(Splitter, P12_AnOversizedElementOfAnArrayIsSkipped) {
   const std::string large = "{\"a\":\"" + std::string(100'000, ']') + "\\\"\"}";
-  const Cut result = cut("[1," + large + ",{\"b\":2}]", 500, 64);
+  const Cut result = cut("[[]," + large + ",{\"b\":2}]", 500, 64);
   ASSERT_EQ(result.pieces.size(), 3U);
   EXPECT_EQ(result.pieces[1].fault, Fault::too_large);
   EXPECT_EQ(result.pieces[1].size, large.size());

@@ -21,13 +21,16 @@ class StandardInput : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(::pipe(ends), 0);
-    source = open_standard_input(
-        ends[0], options("-"),
-        {.positions = {}, .notify = [this](const Notice& notice) { notices.push_back(notice); }});
+    open(options("-"));
   }
   void TearDown() override {
     ::close(ends[0]);
     if (ends[1] >= 0) ::close(ends[1]);
+  }
+  void open(const Options& given) {
+    source = open_standard_input(
+        ends[0], given,
+        {.positions = {}, .notify = [this](const Notice& notice) { notices.push_back(notice); }});
   }
   void send(std::string_view text) const {
     ASSERT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
@@ -106,6 +109,19 @@ TEST_F(StandardInput, AnArrayIsCutIntoItsElements) {
   finish();
   EXPECT_EQ(ids(receive()), (Ids{"2"}));
   EXPECT_TRUE(notices.empty());
+}
+
+TEST_F(StandardInput, TwoTooLargeLinesThatBeginAlikeAreTwo) {
+  const std::string large(5000, 'x');
+  Options given = options("-");
+  given.limits.event_bytes_max = 1000;
+  open(given);
+  send(large + "1\n" + large + "2\n" + large + "1\n");
+  finish();
+  const auto deliveries = receive();
+  EXPECT_EQ(ids(deliveries), (Ids{"TOO_LARGE", "TOO_LARGE", "TOO_LARGE"}));
+  EXPECT_NE(deliveries.at(0).raw, deliveries.at(1).raw);
+  EXPECT_EQ(deliveries.at(0).raw, deliveries.at(2).raw);
 }
 
 TEST_F(StandardInput, AClosedDescriptorIsAMatterOfConfiguration) {

@@ -4,7 +4,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "onefold/brokers/file/incarnation.h"
 #include "onefold/brokers/file/opened_file.h"
@@ -20,9 +22,10 @@ namespace onefold::file {
 /// before, and how far.
 class Tail {
  public:
-  /// `announced`: somebody has already been told that this is another file.
+  /// `predecessor`: the file that this one has replaced while both are read, if there is one. Then
+  /// somebody has been told already that this is another file.
   Tail(OpenedFile file, std::string source, SourceContext context, Splitter splitter,
-       bool announced);
+       const Tail* predecessor = nullptr);
 
   /// The next complete element; absent at what is the end for now.
   std::optional<Element> next();
@@ -34,28 +37,42 @@ class Tail {
   /// Looks the position up again, before the next element.
   void rewind();
 
-  Position position_of(const Element& element) const;
+  /// Of an element that is handed out now.
+  Position position_of(const Element& element);
   const OpenedFile& file() const noexcept { return file_; }
-  /// Whether `other` begins as what was read here.
+  /// Whether `other` is this file under another inode: what was read here stands in it too, and
+  /// this one is gone.
   bool is_same(const OpenedFile& other) const;
   /// Goes on in another file with the same bytes.
   void adopt(OpenedFile file) { file_ = std::move(file); }
 
  private:
+  /// What was handed out last: by it a file is known that was written anew.
+  struct Reached {
+    std::uint64_t next = 0;
+    std::uint64_t mark = 0;
+  };
+
   bool fill();
+  bool at_end_for_now(std::uint64_t offset);
+  bool is_intact() const;
   bool identify();
-  void start_over();
+  void start_over(std::string_view reason);
   void become(Incarnation incarnation);
-  void announce(std::string text);
+  void announce_another(const std::vector<Position>& positions, bool begins_alike,
+                        std::uint64_t furthest);
 
   OpenedFile file_;
   std::string source_;
   SourceContext context_;
   Splitter splitter_;
   bool announced_;
-  bool waited_ = false;  ///< The end was reached: what comes next was written later.
+  Reached reached_;
+  std::int64_t checked_ = 0;  ///< When what was modified was compared with what had been read.
+  int shrinkings_ = 0;        ///< Since its end was last seen.
   std::optional<Incarnation> incarnation_;
-  std::optional<Incarnation> former_;  ///< What this file was before it was truncated under us.
+  std::optional<Incarnation> former_;  ///< What this file was before it was written anew.
+  std::optional<Incarnation> rival_;   ///< Of the predecessor: never ours, even if we begin alike.
   std::shared_ptr<const Partition> partition_;
 };
 

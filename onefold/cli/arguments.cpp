@@ -74,7 +74,7 @@ void complain_about_word(CLI::App& command, const std::string& word) {
 
 /// What the parser says of a mistake, in the words of this program.
 std::string mistake_text(const CLI::ParseError& error) {
-  const std::string text = printable(error.what(), 300);
+  std::string text = printable(error.what(), 300);
   const auto before = [&](std::string_view words) { return text.substr(0, text.find(words)); };
   constexpr std::string_view missing = ": 1 required ";
   constexpr std::string_view too_many = ": At Most 1 required";

@@ -49,8 +49,8 @@ struct CommitAnswer {
   CommitAnswer(CommitResult how, std::string reason = {}) : result{how}, why{std::move(reason)} {}
   CommitResult result;
   std::string why;
-  friend bool operator==(const CommitAnswer& answer, CommitResult result) {
-    return answer.result == result;
+  friend bool operator==(const CommitAnswer& answer, CommitResult expected) {
+    return answer.result == expected;
   }
 };
 

@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -45,10 +48,23 @@ ExitCode guarded(int count, const char* const* words) {
   }
 }
 
+/// A closed standard stream would give its number to the next file that is opened: our lock or the
+/// database would then be read as input, or written over by a table.
+void occupy_standard_streams() {
+  int opened = 0;
+  do {
+    opened = ::open("/dev/null", O_RDWR);
+  } while (opened >= 0 && opened <= STDERR_FILENO);
+  if (opened > STDERR_FILENO) ::close(opened);
+}
+
 }  // namespace
 
 int main(int count, char** words) {
-  // A pipe that nobody reads any more is told by write(), see terminal.h.
+  occupy_standard_streams();
+  // A pipe that nobody reads any more is told by write(), see terminal.h, and so is a file that may
+  // not grow.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   return static_cast<int>(guarded(count, words));
 }

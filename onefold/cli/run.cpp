@@ -179,7 +179,7 @@ class Run {
     try {
       options_.until_idle ? runner.run_until_idle() : runner.run();
     } catch (const Error&) {
-      if (runner.totals().received() > 0) answer();
+      if (options_.format == "json" || runner.totals().received() > 0) answer();
       throw;
     }
     answer();

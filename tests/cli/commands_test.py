@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 
 import onefold_cli
@@ -84,6 +85,18 @@ class Run(ShopTest):
         out, _ = self.onefold("run", "--migrate", "--until-idle", "-o", "json", input=lines)
         self.assertEqual(json.loads(out)["applied"], 2)
         self.assertEqual(json.loads(out)["duplicate"], 1)
+
+    def test_closed_standard_streams_harm_nobody(self):
+        config = CONFIG.replace('kind = "file"', 'kind = "stdin"')
+        (self.folder / "onefold.toml").write_text(config.replace('path = "orders.jsonl"\n', ""))
+        command = f"{onefold_cli.PROGRAM} run --migrate --until-idle <&- >&- 2>&-"
+        done = subprocess.run(["bash", "-c", command], cwd=self.folder, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0)
+        with sqlite3.connect(self.folder / "shop.db") as database:
+            count = database.execute("SELECT count(*) FROM onefold_inbox").fetchone()[0]
+        self.assertEqual(count, 0)
+        lock = next(self.folder.glob("*.onefold-lock")).read_text()
+        self.assertTrue(lock.strip().isdigit(), lock)
 
     def test_paths_are_relative_to_the_configuration(self):
         self.write(payment(1))

@@ -19,26 +19,42 @@ constexpr std::uint64_t mix(std::uint64_t state, std::uint64_t word) noexcept {
   return state ^ (state >> 32);
 }
 
-/// Four lanes, because each step has to wait for the multiplication before it.
-std::uint64_t hash(std::string_view bytes) noexcept {
-  std::array<std::uint64_t, 4> lanes{1, 2, 3, 4};
-  std::array<std::uint64_t, 4> words{};
-  while (bytes.size() >= sizeof words) {
-    std::memcpy(words.data(), bytes.data(), sizeof words);
-    for (std::size_t i = 0; i < 4; ++i) lanes[i] = mix(lanes[i], words[i]);
-    bytes.remove_prefix(sizeof words);
+/// Takes the first and the last part of a window, or the whole and nothing, like one text: the
+/// first part of two is a multiple of a block. Four lanes, because each step has to wait for the
+/// multiplication before it.
+class Hash {
+ public:
+  void add(std::string_view bytes) noexcept {
+    std::array<std::uint64_t, 4> words{};
+    for (; bytes.size() >= sizeof words; bytes.remove_prefix(sizeof words)) {
+      std::memcpy(words.data(), bytes.data(), sizeof words);
+      mix_in(words);
+    }
+    if (bytes.empty()) return;
+    words = {};
+    std::memcpy(words.data(), bytes.data(), bytes.size());
+    mix_in(words);
   }
-  words = {};
-  if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
-  for (std::size_t i = 0; i < 4; ++i) lanes[i] = mix(lanes[i], words[i]);
-  return mix(mix(mix(lanes[0], lanes[1]), lanes[2]), lanes[3]);
-}
+  std::uint64_t finish(std::uint64_t length) const noexcept {
+    return mix(mix(lanes_[0], lanes_[1]) ^ length, mix(lanes_[2], lanes_[3]));
+  }
 
-/// `first` and `last` are the two ends of a window, or the whole and nothing if it is short.
+ private:
+  void mix_in(const std::array<std::uint64_t, 4>& words) noexcept {
+    lanes_[0] = mix(lanes_[0], words[0]);
+    lanes_[1] = mix(lanes_[1], words[1]);
+    lanes_[2] = mix(lanes_[2], words[2]);
+    lanes_[3] = mix(lanes_[3], words[3]);
+  }
+  std::array<std::uint64_t, 4> lanes_{1, 2, 3, 4};
+};
+
 std::uint64_t pack(std::uint64_t gap, std::uint64_t length, std::string_view first,
                    std::string_view last) noexcept {
-  const std::uint64_t sum = mix(mix(hash(first), hash(last)), length);
-  return gap << 56 | length << 40 | (sum & hash_mask);
+  Hash hash;
+  hash.add(first);
+  hash.add(last);
+  return gap << 56 | length << 40 | (hash.finish(length) & hash_mask);
 }
 
 bool has_gap(const OpenedFile& file, std::uint64_t next, std::uint64_t gap) {

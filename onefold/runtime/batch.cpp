@@ -55,8 +55,12 @@ std::vector<Evidence> Unit::wanted(Timestamp recorded_at) {
     if (item.verdict != Outcome::ignored) by_key_.push_back(&item);
   }
   // Ids that are ordered by time arrive sorted already, which is much cheaper to see than to do.
-  const auto key = [](const Item* item) -> const Key& { return item->key; };
-  if (!std::ranges::is_sorted(by_key_, {}, key)) std::ranges::stable_sort(by_key_, {}, key);
+  // Items of one key stay in the order of their arrival, which is that of their places.
+  const auto earlier = [](const Item* left, const Item* right) {
+    const auto order = left->key <=> right->key;
+    return order != 0 ? order < 0 : left < right;
+  };
+  if (!std::ranges::is_sorted(by_key_, earlier)) std::ranges::sort(by_key_, earlier);
   std::vector<Evidence> wanted;
   wanted.reserve(by_key_.size());
   for (std::size_t i = 0; i < by_key_.size(); ++i) {

@@ -93,7 +93,7 @@ TEST_F(Mark, WithoutOneAPositionMustFollowALineEnd) {
 }
 
 RC_GTEST_FIXTURE_PROP(Mark, PropertyIsFoundAgainInTheSameFile, (const std::string& bytes)) {
-  std::string line = "a" + bytes + std::string(*rc::gen::inRange(0, 400), 'x');
+  std::string line = "a" + bytes + std::string(*rc::gen::inRange<std::size_t>(0, 400), 'x');
   std::erase(line, '\n');
   std::erase(line, '\r');
   const std::uint64_t first = mark(line + "\n");

@@ -54,7 +54,7 @@ constexpr int numbers = 4;
 class Player {
  public:
   /// `round` keeps sequences on one database apart.
-  Player(Store& store, int round) : round_{round}, housekeeping_{store.housekeeping()} {
+  Player(Store& store, int round) : housekeeping_{store.housekeeping()} {
     name_ = "consumer " + std::to_string(round);
     consumer_ = housekeeping_->adopt({name_, "a = b\n", ClaimMode::claim_first}, {});
     session_ = store.connect();
@@ -132,7 +132,7 @@ class Player {
   }
 
   void run_frame(const Step& step) {
-    const Position reached = position(static_cast<std::uint64_t>(step.number + 1), "first",
+    const Position reached = position(static_cast<std::uint64_t>(step.number) + 1, "first",
                                       std::to_string(step.variant % 2));
     switch (step.kind) {
       case Step::advance:
@@ -219,7 +219,6 @@ class Player {
           << claim.recorded_at.time_since_epoch().count();
   }
 
-  int round_;
   std::unique_ptr<Housekeeping> housekeeping_;
   std::string name_;
   ConsumerId consumer_ = 0;

@@ -66,9 +66,8 @@ class FileRig final : public SourceRig {
 /// A pipe in the place of the process's own standard input.
 class StandardInputRig final : public SourceRig {
  public:
-  StandardInputRig() {
+  StandardInputRig() : saved_{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)} {
     int ends[2] = {-1, -1};
-    saved_ = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     if (::pipe(ends) != 0) throw std::runtime_error{"no pipe"};
     ::dup2(ends[0], STDIN_FILENO);
     ::close(ends[0]);

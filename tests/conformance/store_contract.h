@@ -68,7 +68,7 @@ Timestamp at_second(int second);
 
 /// The kind of the `Error` that `call` throws; absent if it throws none.
 template <class Call>
-std::optional<ErrorKind> failure_of(Call call) {
+std::optional<ErrorKind> failure_of(const Call& call) {
   try {
     call();
   } catch (const Error& error) {

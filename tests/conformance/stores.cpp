@@ -42,7 +42,7 @@ std::unique_ptr<Database> pipelined_memory_database() {
 /// In memory where the system has such a folder: the suite loses no power, and need not wait for a
 /// disk.
 std::filesystem::path scratch() {
-  const std::filesystem::path shared_memory{"/dev/shm"};
+  std::filesystem::path shared_memory{"/dev/shm"};
   if (access(shared_memory.c_str(), W_OK) == 0) return shared_memory;
   return testing::TempDir();
 }

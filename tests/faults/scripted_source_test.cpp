@@ -73,7 +73,7 @@ TEST(ScriptedBroker, ALogStartsAtThePositionOfTheDatabase) {
 TEST(ScriptedBroker, B16_ALogCreatedAnewIsReadFromItsStart) {
   ScriptedBroker broker{"orders", SourceClass::owned_log};
   broker.add(event("a"));
-  const std::vector<Position> stored{{broker.partition(), {0, 0}, {0, 1}}};
+  std::vector<Position> stored{{broker.partition(), {0, 0}, {0, 1}}};
   broker.recreate("second");
   broker.add(event("b"));
   const auto source = broker.factory().open({.positions = [&] { return stored; }, .notify = {}});

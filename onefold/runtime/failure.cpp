@@ -3,16 +3,11 @@
 
 #include "onefold/runtime/worker.h"
 
-// What happens when a step fails. The transaction is dropped in every case; the deliveries are
-// kept.
+// What happens when a step fails: the transaction is dropped and the deliveries are kept.
 //
-// * A lost race, a deadlock, a refused commit: the unit is repeated, claim-first and smaller;
-// nobody
-//   is blamed.
-// * The database is away, or a commit in doubt: the session is opened again, then the unit
-// repeated.
-// * A handler's own failure: a rerun, one savepoint per event, so that exactly that one is set
-// aside.
+// * A lost race, a deadlock, a refused commit: the unit is repeated, smaller; nobody is blamed.
+// * The database is away, or a commit in doubt: a new session is opened, and the unit repeated.
+// * A handler's own failure: a rerun with a savepoint per event, so that exactly it is set aside.
 // * The source is away: it is opened again, and what it had handed out is forgotten.
 // * A broken contract, a configuration that cannot work: the consumer stops.
 

@@ -21,6 +21,7 @@
 // `seal`.
 
 namespace onefold {
+
 StepResult Worker::step() {
   if (clock_.ticks() < ready_at_) return StepResult::waiting;
   try {

@@ -9,17 +9,50 @@
 
 namespace onefold {
 
+/// One thing that must happen once: the event itself, or what it speaks of (a payment, the third
+/// attempt of an order). Events with equal values under one rule are one effect, whoever sent them
+/// and whatever their ids are (semantics 1.2). Part of the key: never rename a rule.
+struct KeySpec {
+  std::string rule = {};  ///< Its name; empty: the event's own identity.
+  /// What makes the key: JSON Pointers into the data, or "attr:id", "attr:source", "attr:type",
+  /// "attr:subject". Each must lead to a string or a 64-bit integer, or the event is dead. Empty
+  /// exactly if `rule` is.
+  std::vector<std::string> values = {};
+};
+
 /// A handler with its place in a consumer.
 struct HandlerSpec {
   std::string name = {};    ///< Recorded as evidence; unique in its consumer.
   std::string type = {};    ///< An event type, or a prefix followed by one trailing `*`.
   int version = 1;          ///< Recorded as evidence. Raise it when the handler's meaning changes.
   std::string entity = {};  ///< JSON Pointer into the data, recorded as evidence; empty: none.
-  Handler handle = {};
+  Handler handle = {};      ///< This, or ...
+  BatchHandler handle_batch = {};  ///< ... this.
+  std::vector<KeySpec> keys = {};  ///< With `Scope::handler` only; empty: those of the consumer.
+  /// JSON Pointers to the fields by which two events with one business key are compared: others may
+  /// differ (semantics 1.4). Empty: all of the data.
+  std::vector<std::string> fingerprint_of = {};
 };
 
 /// What to do with a type that no handler matches.
 enum class Unsupported { dead_letter, ignore };
+
+/// What is claimed, and succeeds or fails, as one.
+enum class Scope {
+  consumer,  ///< All handlers of an event together, in one outcome.
+  handler,   ///< Each handler by itself: own claims, own outcome. The worst counts (semantics 8).
+};
+
+/// How two events with one key are compared: another fingerprint is a conflict (semantics 1.4).
+struct FingerprintRule {
+  enum class Kind {
+    canonical,  ///< JSON by its content, other data by its bytes.
+    bytes,      ///< The bytes of the data.
+    off,        ///< Not at all: whatever has the key is a duplicate.
+  };
+  Kind kind = Kind::canonical;
+  std::vector<std::string> ignore = {};  ///< JSON Pointers to what may differ. `canonical` only.
+};
 
 /// A named scope of effect: each event is applied once *per consumer* (B15).
 ///
@@ -28,6 +61,11 @@ struct Consumer {
   std::string name;
   std::vector<HandlerSpec> handlers = {};
 
+  /// What must happen once; empty: the event. With several, an event is fresh only if all its keys
+  /// are, and a duplicate if one is known.
+  std::vector<KeySpec> keys = {};
+  Scope scope = Scope::consumer;
+  FingerprintRule fingerprint = {};
   std::size_t batch_max = 500;  ///< Deliveries in one transaction, 1 to 10,000.
   int attempts_max = 3;         ///< How often a `retry` is run in place before the event is dead.
   Unsupported unsupported = Unsupported::dead_letter;

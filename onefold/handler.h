@@ -1,8 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "onefold/event.h"
 #include "onefold/store.h"
@@ -53,5 +55,14 @@ class Context {
 /// Runs on the worker's thread. Effects outside the given transaction are not covered by any
 /// promise.
 using Handler = std::function<Answer(const Event&, Context&)>;
+
+/// Applies several events in one call, oldest first: for statements that cost less for many rows
+/// than for each. One answer for each event, or none at all if all are done.
+///
+/// It gets the fresh events of a batch that follow each other and lead to this handler alone. If
+/// one cannot be applied, everything is rolled back and each is handed over alone, so that exactly
+/// the failing one is set aside: a call with one event must do the same as its part of a larger
+/// one. Otherwise as `Handler`.
+using BatchHandler = std::function<std::vector<Answer>(std::span<const Event* const>, Context&)>;
 
 }  // namespace onefold

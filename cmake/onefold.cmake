@@ -5,8 +5,10 @@ target_compile_features(onefold_warnings INTERFACE cxx_std_20)
 target_compile_options(onefold_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -fno-omit-frame-pointer)
 
-# GCC 12 sees overlapping copies in "text" + std::string where there are none (its bug 105651).
-target_compile_options(onefold_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# GCC 12 sees overlapping copies in "text" + std::string where there are none (its bug 105651), and
+# with optimisation or sanitizers texts and variants that are not set (its bug 105562).
+target_compile_options(onefold_warnings INTERFACE
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-maybe-uninitialized>)
 
 option(ONEFOLD_WERROR "Warnings are errors" OFF)
 if(ONEFOLD_WERROR)
@@ -16,8 +18,6 @@ endif()
 set(ONEFOLD_SANITIZE "" CACHE STRING "Sanitizers, for example address,undefined or thread")
 if(ONEFOLD_SANITIZE)
   add_compile_options(-fsanitize=${ONEFOLD_SANITIZE} -fno-sanitize-recover=all)
-  # With sanitizers GCC 12 no longer sees that a variant is set (its bug 105562).
-  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${ONEFOLD_SANITIZE})
 endif()
 
@@ -32,7 +32,7 @@ function(onefold_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;PRIVATE")
   add_library(onefold_${name} STATIC ${arg_SOURCES})
   add_library(onefold::${name} ALIAS onefold_${name})
-  target_include_directories(onefold_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_include_directories(onefold_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   target_compile_features(onefold_${name} PUBLIC cxx_std_20)
   target_link_libraries(onefold_${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE}
                         $<BUILD_INTERFACE:onefold_warnings>)

@@ -1,15 +1,13 @@
 #include "onefold/stores/sqlite/deferred.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 
+#include "onefold/stores/sqlite/stored_lists.h"
+
 namespace onefold::sqlite {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* insert_sql =
     "INSERT INTO main.onefold_deferred (scope, key, fingerprint, consumer, reason, handler, "
@@ -34,56 +32,6 @@ constexpr const char* select_sql =
     "d.key = ?4)) AND (?5 IS NULL OR c.name = ?5) AND (?6 IS NULL OR d.reason = ?6) "
     "ORDER BY d.id LIMIT ?7";
 
-/// Headers are bytes; JSON strings are not. What is not UTF-8 is kept as hexadecimal digits.
-Json text_or_hex(const std::string& text) {
-  Json plain = text;
-  try {
-    [[maybe_unused]] const std::string tried = plain.dump();
-    return plain;
-  } catch (const Json::type_error&) {
-    static constexpr std::string_view digits = "0123456789abcdef";
-    std::string hex;
-    for (const char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
-      hex += digits[byte >> 4U];
-      hex += digits[byte & 0xfU];
-    }
-    return Json{{"hex", hex}};
-  }
-}
-
-std::string text_from(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  const auto& hex = value.at("hex").get_ref<const std::string&>();
-  std::string text;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    text += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-  }
-  return text;
-}
-
-std::string json_of(const Headers& headers) {
-  Json list = Json::array();
-  for (const auto& [name, value] : headers) {
-    list.push_back(Json::array({text_or_hex(name), text_or_hex(value)}));
-  }
-  return list.dump();
-}
-
-Headers headers_from(const std::string& text) {
-  Headers headers;
-  for (const Json& each : Json::parse(text)) {
-    headers.emplace_back(text_from(each.at(0)), text_from(each.at(1)));
-  }
-  return headers;
-}
-
-std::string json_of(std::span<const std::string> errors) {
-  Json list = Json::array();
-  for (const std::string& each : errors) list.push_back(each);
-  return list.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 void bind_position(Statement& insert, const std::optional<Position>& position) {
   if (!position) {
     for (int index = 10; index <= 15; ++index) insert.null(index);
@@ -107,7 +55,7 @@ DeferredRecord record_of(const Statement& row) {
   row.copy_blob(4, record.fingerprint);
   record.reason = row.text_at(5);
   record.handler = row.text_at(6);
-  record.errors = Json::parse(row.text_at(7)).get<std::vector<std::string>>();
+  record.errors = errors_from(row.text_at(7));
   record.attempts = static_cast<int>(row.integer_at(8));
   record.count = row.integer_at(9);
   record.source = row.text_at(10);
@@ -145,8 +93,8 @@ Offset offset_of(const Statement& statement, int column) {
 void insert_deferred(Connection& connection, const Deferral& deferral) {
   const Delivery& delivery = *deferral.delivery;
   const Event& event = delivery.event;
-  const std::string errors = json_of(deferral.errors);
-  const std::string headers = json_of(event.headers);
+  const std::string errors = json_of_errors(deferral.errors);
+  const std::string headers = json_of_headers(event.headers);
   Statement& insert = connection.own(insert_sql);
   insert.integer(1, deferral.key.scope).blob(2, deferral.key.bytes);
   insert.blob(3, deferral.fingerprint).integer(4, deferral.consumer);

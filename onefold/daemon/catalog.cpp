@@ -20,14 +20,33 @@ namespace {
 constexpr std::string_view sqlite_scheme = "sqlite:";
 
 std::string sqlite_path(const Config& config) {
-  const std::string folder = std::filesystem::path{config.path}.parent_path().string();
-  return relative_to(folder, config.store_url.substr(sqlite_scheme.size()));
+  const std::string& url = config.store_url.reveal();
+  return relative_to(config.store_folder, url.substr(std::min(url.size(), sqlite_scheme.size())));
 }
 
 struct Close {
   void operator()(sqlite3* database) const noexcept { sqlite3_close(database); }
   void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
 };
+
+/// The database is the better judge of what a statement returns, too; names are only compared where
+/// the text gives one.
+std::string returning_defect(sqlite3_stmt* prepared, const StatementConfig& statement) {
+  const std::vector<std::string>& names = statement.returning;
+  if (names.empty() || std::ranges::find(names, "*") != names.end()) return {};
+  const auto count = static_cast<std::size_t>(sqlite3_column_count(prepared));
+  if (count != names.size()) {
+    return "SQLite returns " + std::to_string(count) + " columns, where the text names " +
+           std::to_string(names.size());
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* name = sqlite3_column_name(prepared, static_cast<int>(i));
+    if (names[i].empty() || (name != nullptr && names[i] == name)) continue;
+    return "SQLite calls a column " + printable(name == nullptr ? "?" : name) +
+           ", which is written as " + printable(names[i]);
+  }
+  return {};
+}
 
 std::string prepare_defect(sqlite3* database, const StatementConfig& statement) {
   sqlite3_stmt* raw = nullptr;
@@ -45,7 +64,7 @@ std::string prepare_defect(sqlite3* database, const StatementConfig& statement) 
     return std::string{"SQLite reads "} + (name == nullptr ? "?" : printable(name)) +
            " as a parameter, which is not written as :name";
   }
-  return {};
+  return returning_defect(raw, statement);
 }
 
 /// SQLite has one code for all of these: only its words tell what is missing.
@@ -73,8 +92,9 @@ std::unique_ptr<sqlite3, Close> open_read_only(const std::string& path) {
 ConfigHint store_url_defect(std::string_view url) {
   constexpr std::string_view example = R"(for example: url = "sqlite:shop.db")";
   if (!url.starts_with(sqlite_scheme)) {
-    return {"no store is known for \"" + printable(url) + "\": it must begin with sqlite:",
-            std::string{example}};
+    return {
+        "no store is known for \"" + printable(masked_url(url)) + "\": it must begin with sqlite:",
+        std::string{example}};
   }
   const std::string_view path = url.substr(sqlite_scheme.size());
   if (path.empty()) return {"the path after sqlite: is missing", std::string{example}};
@@ -89,6 +109,10 @@ ConfigHint store_url_defect(std::string_view url) {
         std::string{example}};
   }
   return {};
+}
+
+bool store_known(const Config& config) {
+  return !config.store_url.empty();
 }
 
 std::string store_place(const Config& config) {
@@ -123,6 +147,7 @@ SourceFactory open_source(const SourceConfig& source) {
   options.identity = source.identity;
   options.id_prefix = source.id_prefix;
   options.follow = source.follow;
+  options.limits = source.limits;
   return file::source(std::move(options));
 }
 

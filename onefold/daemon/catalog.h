@@ -27,6 +27,9 @@ enum class Access {
   look,  ///< Everything else, also while another process runs.
 };
 
+/// Whether the configuration says which database it is. It does not if that depends on an
+/// environment that was not looked at; nothing below may be called then.
+bool store_known(const Config& config);
 /// The path or address of the database, for messages.
 std::string store_place(const Config& config);
 /// Whether there is a database already. Opening creates it, so that those who only look ask first.

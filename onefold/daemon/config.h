@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -9,17 +10,22 @@
 #include <vector>
 
 #include "onefold/consumer.h"
+#include "onefold/daemon/secret.h"
 #include "onefold/formats/decoder.h"
 #include "onefold/formats/fields.h"
 
 namespace onefold {
 
-/// A place in a configuration file. Lines and columns count from 1; 0 means the file as a whole.
+/// A place in a configuration. Lines and columns count from 1; 0 means the file as a whole.
 struct ConfigPlace {
+  std::string file = {};  ///< As it was named, or an environment variable; empty: all of it.
   std::uint32_t line = 0;
   std::uint32_t column = 0;
   auto operator<=>(const ConfigPlace&) const = default;
 };
+
+/// "onefold.toml:12:3", or the file alone as a whole; `otherwise` is for a place without a file.
+std::string to_string(const ConfigPlace& place, const std::string& otherwise);
 
 /// Something a person has to change before the program can start.
 struct ConfigProblem {
@@ -41,6 +47,15 @@ struct StatementConfig {
   std::vector<std::string> parameters;  ///< Those that it uses, without the colon.
   std::optional<std::int64_t> expect_rows;
   ConfigPlace place;
+  /// The names of the columns that it returns with RETURNING; empty for one without a name.
+  std::vector<std::string> returning = {};
+};
+
+/// One member of the JSON object that is kept as evidence of a handler's effect.
+struct ResultField {
+  std::string name = {};
+  std::string parameter = {};              ///< Without the colon; empty: a column.
+  std::optional<std::size_t> column = {};  ///< In the row of the last statement.
 };
 
 /// A handler written in SQL. All its statements run in order, in the event's transaction.
@@ -48,9 +63,11 @@ struct HandlerConfig {
   std::string name;
   std::string type;
   int version = 1;
-  std::string entity;
+  std::string entity;  ///< JSON Pointer, recorded as evidence.
   std::vector<ParameterConfig> parameters;
   std::vector<StatementConfig> statements;
+  std::vector<KeySpec> keys = {};  ///< Empty: those of the consumer.
+  std::vector<ResultField> result = {};
 };
 
 struct ConsumerConfig {
@@ -61,6 +78,9 @@ struct ConsumerConfig {
   Unsupported unsupported = Unsupported::dead_letter;
   bool claim_first = false;
   std::vector<HandlerConfig> handlers;
+  std::vector<KeySpec> keys = {};  ///< Empty: the event itself.
+  Scope scope = Scope::consumer;
+  FingerprintRule fingerprint = {};
 };
 
 enum class SourceKind { file, standard_input };
@@ -74,20 +94,31 @@ struct SourceConfig {
   IdentityRule identity;  ///< For `SourceFormat::json`.
   std::string id_prefix;
   bool follow = false;
+  DecodeLimits limits = {};
 };
 
 struct Config {
-  std::string path;       ///< Of the file, as given.
-  std::string store_url;  ///< As written.
+  std::string path;          ///< Of the first file or folder, as given.
+  Secret store_url;          ///< As written; empty only if it is unknown without the environment.
+  std::string store_folder;  ///< Where its relative path starts.
   std::map<std::string, SourceConfig> sources;
-  std::vector<ConsumerConfig> consumers;  ///< In the order of the file.
+  std::vector<ConsumerConfig> consumers;  ///< In the order of their names.
+};
+
+/// One key with what is in force for it, for people.
+struct EffectiveKey {
+  std::string table;   ///< As it is written: "", "[store]", "[[consumer.billing.handler]]".
+  std::string name;    ///< "batch_max"
+  std::string value;   ///< As TOML. Passwords are "***".
+  std::string origin;  ///< "onefold.toml:12:3", "environment variable ...", "default".
 };
 
 /// A configuration, or all that is wrong with it.
 struct LoadedConfig {
-  Config config;                        ///< Usable only if there is no problem.
-  std::vector<ConfigProblem> problems;  ///< In the order of the file.
-  bool permission_denied = false;       ///< The file exists, but may not be read.
+  Config config;                             ///< Usable only if there is no problem.
+  std::vector<ConfigProblem> problems;       ///< In the order of the files.
+  bool permission_denied = false;            ///< A file exists, but may not be read.
+  std::vector<EffectiveKey> effective = {};  ///< In the order in which a file would have them.
 };
 
 inline constexpr std::int64_t config_version = 1;
@@ -99,18 +130,38 @@ enum class ConfigUse {
   look,   ///< A store. The consumers may be programs of their own, so that none stands here.
 };
 
-/// Reads and checks a configuration file; looks at no other file and at no database.
+/// Variables of the environment.
+using Environment = std::map<std::string, std::string>;
+/// Those of this process.
+Environment process_environment();
+
+struct ConfigReadingOptions {
+  ConfigUse use = ConfigUse::apply;
+  /// Absent: neither variables nor files of secrets are looked at. What depends on them is unknown,
+  /// and no problem.
+  std::optional<Environment> environment = Environment{};
+};
+
+/// Reads and checks a configuration, from files and folders. Of a folder, every file `*.toml` is
+/// read, in the order of their bytes. Looks at no database, and at no other file but those that
+/// hold secrets.
 ///
 /// Unknown keys, values out of range, references to what does not exist and statements that cannot
 /// work are problems; all of them are found in one run, only a syntax error ends the search. Paths
-/// are relative to the folder of the configuration file.
+/// are relative to the folder of the file in which they stand.
+///
+/// Values are taken from, in this order: `ONEFOLD__...` variables, the files (where `${NAME}` in a
+/// string stands for a variable), defaults.
+LoadedConfig load_config(const std::vector<std::string>& paths,
+                         const ConfigReadingOptions& options);
+/// One file or folder, with the environment of this process.
 LoadedConfig load_config(const std::string& path, ConfigUse use = ConfigUse::apply);
 /// The same for text that has been read already. `path` is used in messages and for relative paths.
 LoadedConfig parse_config(std::string_view text, const std::string& path,
+                          const ConfigReadingOptions& options);
+/// With an empty environment.
+LoadedConfig parse_config(std::string_view text, const std::string& path,
                           ConfigUse use = ConfigUse::apply);
-
-/// "onefold.toml:12:3", or the path alone for the file as a whole.
-std::string to_string(const ConfigPlace& place, const std::string& path);
 
 /// The parameters that every statement can use without a definition.
 const std::vector<std::string>& builtin_parameters();

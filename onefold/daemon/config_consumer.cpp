@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <span>
+#include <array>
 #include <utility>
 
 #include "onefold/daemon/config_sections.h"
@@ -9,52 +9,82 @@
 namespace onefold {
 namespace {
 
-constexpr std::int64_t batch_limit = 10'000;
-constexpr std::int64_t attempts_limit = 100;
-
-std::vector<std::string> read_sources(TableReader& reader,
-                                      const std::map<std::string, SourceConfig>& known,
-                                      ConfigProblems& problems) {
+std::vector<std::string> read_sources(const TableReader& reader,
+                                      const std::map<std::string, SourceConfig>& known) {
   std::vector<std::string> names;
-  for (const PlacedText& source : reader.require_texts("sources", R"(sources = ["orders"])")) {
-    if (source.place.line == 0) continue;  // Reported as no string.
+  for (const PlacedText& source : reader.require_texts("sources")) {
+    if (!source.usable) continue;
     if (std::ranges::find(names, source.text) != names.end()) {
-      problems.add(source.place, "the source \"" + printable(source.text) + "\" stands here twice");
+      reader.reading().problem(source.place,
+                               "the source \"" + printable(source.text) + "\" stands here twice",
+                               "name each source once");
     } else if (!known.contains(source.text)) {
       std::vector<std::string> candidates;
       for (const auto& [name, config] : known) candidates.push_back(name);
-      problems.add(source.place, "there is no [source." + printable(source.text) + "]",
-                   nearest_hint(source.text, candidates, "sources"));
+      reader.reading().problem(source.place, "there is no [source." + printable(source.text) + "]",
+                               nearest_hint(source.text, candidates, "sources"));
     }
     names.push_back(source.text);
   }
   return names;
 }
 
-void read_handlers(TableReader& reader, ConsumerConfig& consumer, ConfigProblems& problems) {
+FingerprintRule read_fingerprint(const TableReader& reader) {
+  constexpr std::array kinds{FingerprintRule::Kind::canonical, FingerprintRule::Kind::bytes,
+                             FingerprintRule::Kind::off};
+  FingerprintRule rule;
+  rule.kind = kinds.at(reader.choice("fingerprint"));
+  rule.ignore = reader.pointers("fingerprint_ignore");
+  if (rule.kind != FingerprintRule::Kind::canonical) {
+    reader.refuse("fingerprint_ignore",
+                  R"(only fingerprint = "canonical" knows the fields of an event)");
+  }
+  return rule;
+}
+
+/// A handler's own key needs an outcome of its own.
+void check_handler_key(const toml::table& handler, const HandlerConfig& config,
+                       const ConsumerConfig& consumer, ConfigReading& reading) {
+  const toml::node* key = handler.get("key");
+  if (key == nullptr || consumer.scope == Scope::handler) return;
+  reading.problem(*key,
+                  "the handler \"" + printable(config.name) +
+                      "\" has a \"key\" of its own, but all handlers of an event are one effect",
+                  "write scope = \"handler\" in [consumer." + printable(consumer.name) +
+                      "], or move the key there");
+}
+
+void read_handlers(const TableReader& reader, ConsumerConfig& consumer) {
+  ConfigReading& reading = reader.reading();
   const std::string section = "[[consumer." + printable(consumer.name) + ".handler]]";
-  const toml::node* node = reader.require("handler", section);
-  if (node == nullptr) return;
-  const toml::array* handlers = node->as_array();
-  if (handlers == nullptr) {
-    problems.add(node->source(), "handlers are an array of tables, because their order matters",
-                 "write " + section + ", with two brackets, above each handler");
+  const toml::node* node = reader.find("handler");
+  if (node == nullptr) {
+    reader.problem_here(reader.label() + " needs a handler", "write " + section + " below it");
     return;
   }
-  if (handlers->empty()) problems.add(node->source(), reader.label() + " has no handler");
+  const toml::array* handlers = node->as_array();
+  if (handlers == nullptr) {
+    reading.problem(*node, "handlers are an array of tables, because their order matters",
+                    "write " + section + ", with two brackets, above each handler");
+    return;
+  }
+  if (handlers->empty()) {
+    reading.problem(*node, reader.label() + " has no handler", "write " + section + " below it");
+  }
   std::vector<std::string> names;
   for (const toml::node& element : *handlers) {
     const toml::table* table = element.as_table();
     if (table == nullptr) {
-      problems.add(element.source(),
-                   "a handler must be a table, not " + std::string{describe(element)});
+      reading.problem(element, "a handler must be a table, not " + std::string{describe(element)},
+                      "write " + section + " above each handler");
       continue;
     }
-    HandlerConfig handler = read_handler(*table, section, problems);
+    HandlerConfig handler = read_handler(*table, section, reading);
+    check_handler_key(*table, handler, consumer, reading);
     if (!handler.name.empty() && std::ranges::find(names, handler.name) != names.end()) {
-      problems.add((*table)["name"].node()->source(),
-                   "the consumer has another handler named \"" + printable(handler.name) + "\"",
-                   "names tell in the evidence which handler ran: each needs its own");
+      reading.problem(*(*table)["name"].node(),
+                      "the consumer has another handler named \"" + printable(handler.name) + "\"",
+                      "names tell in the evidence which handler ran: each needs its own");
     }
     names.push_back(handler.name);
     consumer.handlers.push_back(std::move(handler));
@@ -65,22 +95,23 @@ void read_handlers(TableReader& reader, ConsumerConfig& consumer, ConfigProblems
 
 ConsumerConfig read_consumer(const std::string& name, const toml::table& table,
                              const std::map<std::string, SourceConfig>& sources,
-                             ConfigProblems& problems) {
-  TableReader reader{table, "[consumer." + printable(name) + "]", problems};
+                             ConfigReading& reading) {
+  const TableReader reader{table, table_schema("consumer.*"), "[consumer." + printable(name) + "]",
+                           reading};
   ConsumerConfig consumer;
   consumer.name = name;
-  consumer.sources = read_sources(reader, sources, problems);
-  consumer.batch_max = static_cast<std::size_t>(reader.integer("batch_max", 500, 1, batch_limit));
-  consumer.attempts_max = static_cast<int>(reader.integer("attempts", 3, 1, attempts_limit));
-  // One value each today: naming it in the file says what later versions must keep doing.
-  reader.choice("key", {"event"}, 0);
-  reader.choice("on_conflict", {"dead-letter"}, 0);
-  consumer.unsupported = reader.choice("unsupported", {"dead-letter", "ignore"}, 0) == 1
-                             ? Unsupported::ignore
-                             : Unsupported::dead_letter;
-  consumer.claim_first = reader.choice("claim", {"auto", "first"}, 0) == 1;
-  read_handlers(reader, consumer, problems);
-  reader.finish();
+  consumer.sources = read_sources(reader, sources);
+  consumer.batch_max = static_cast<std::size_t>(reader.integer("batch_max"));
+  consumer.attempts_max = static_cast<int>(reader.integer("attempts"));
+  // One value today: naming it in the file says what later versions must keep doing.
+  reader.choice("on_conflict");
+  consumer.unsupported =
+      reader.choice("unsupported") == 1 ? Unsupported::ignore : Unsupported::dead_letter;
+  consumer.claim_first = reader.choice("claim") == 1;
+  consumer.scope = reader.choice("scope") == 1 ? Scope::handler : Scope::consumer;
+  consumer.keys = read_keys(reader);
+  consumer.fingerprint = read_fingerprint(reader);
+  read_handlers(reader, consumer);
   return consumer;
 }
 

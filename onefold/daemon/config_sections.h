@@ -1,7 +1,9 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "onefold/daemon/config.h"
 #include "onefold/daemon/toml_reader.h"
@@ -9,23 +11,29 @@
 /// The parts of `parse_config`, one source file each.
 namespace onefold {
 
-/// [source.NAME]. `folder` is that of the configuration file.
-SourceConfig read_source(const std::string& name, const toml::table& table,
-                         const std::string& folder, ConfigProblems& problems);
+/// [source.NAME].
+SourceConfig read_source(const std::string& name, const toml::table& table, ConfigReading& reading);
 
 /// [consumer.NAME]; its sources must be among those that were declared.
 ConsumerConfig read_consumer(const std::string& name, const toml::table& table,
                              const std::map<std::string, SourceConfig>& sources,
-                             ConfigProblems& problems);
+                             ConfigReading& reading);
 
 /// [[consumer.NAME.handler]]. `label` names it in messages.
 HandlerConfig read_handler(const toml::table& table, const std::string& label,
-                           ConfigProblems& problems);
+                           ConfigReading& reading);
 
-/// Reads an optional JSON Pointer into an event's data; empty if absent or wrong.
-std::string read_pointer(TableReader& reader, std::string_view key);
+/// `key`: what must happen once. Empty if it is absent, wrong, or the event alone.
+std::vector<KeySpec> read_keys(const TableReader& reader);
 
-/// `path` as seen from the working directory, if it was written relative to `folder`.
-std::string relative_to(const std::string& folder, const std::string& path);
+/// `result`: what is kept as evidence, from the parameters and the last statement of a handler that
+/// has been read so far.
+void read_result(const TableReader& reader, HandlerConfig& handler);
+
+/// Whether a name can stand behind a colon in a statement.
+bool is_parameter_name(const std::string& name);
+
+/// All that is in force, with where it comes from, in the order in which a file would have it.
+std::vector<EffectiveKey> effective_keys(const toml::table& root, const ConfigReading& reading);
 
 }  // namespace onefold

@@ -16,7 +16,8 @@ TEST(Config, ReadsEveryKey) {
   const LoadedConfig loaded = parse_config(good, "conf/a.toml");
   ASSERT_TRUE(loaded.problems.empty()) << shown(loaded);
   const Config& config = loaded.config;
-  EXPECT_EQ(config.store_url, "sqlite:shop.db");
+  EXPECT_EQ(config.store_url.reveal(), "sqlite:shop.db");
+  EXPECT_EQ(config.store_folder, "conf");
   const SourceConfig& source = config.sources.at("orders");
   EXPECT_EQ(source.path, "conf/orders.jsonl");
   EXPECT_EQ(source.kind, SourceKind::file);
@@ -80,7 +81,8 @@ TEST(Config, AllProblemsComeInOneRunAndInOrder) {
   for (const ConfigProblem& problem : loaded.problems) {
     places.push_back(to_string(problem.place, ""));
   }
-  EXPECT_EQ(places, (std::vector<std::string>{":2:1", ":3:1", ":5:8", ":12:1", ":20:1"}))
+  EXPECT_EQ(places, (std::vector<std::string>{"a.toml:2:1", "a.toml:3:1", "a.toml:5:8",
+                                              "a.toml:12:1", "a.toml:20:1"}))
       << shown(loaded);
 }
 
@@ -102,8 +104,8 @@ TEST(Config, OneStandardInputCannotFeedTwoConsumers) {
 TEST(Config, StandardInputHasNoPath) {
   const LoadedConfig loaded = parse_config(with_line(5, "kind = \"stdin\""), "a.toml");
   ASSERT_EQ(loaded.problems.size(), 2U) << shown(loaded);
-  EXPECT_EQ(to_string(loaded.problems[0].place, "a"), "a:6:8");
-  EXPECT_EQ(to_string(loaded.problems[1].place, "a"), "a:9:10");
+  EXPECT_EQ(to_string(loaded.problems[0].place, ""), "a.toml:6:8");
+  EXPECT_EQ(to_string(loaded.problems[1].place, ""), "a.toml:9:10");
 }
 
 TEST(Config, CloudEventsCarryTheirIdentityThemselves) {
@@ -129,9 +131,6 @@ TEST(Config, FilesThatCannotBeReadAreProblemsToo) {
   ASSERT_EQ(none.problems.size(), 1U);
   EXPECT_EQ(to_string(none.problems.front().place, missing), missing);
   EXPECT_NE(none.problems.front().text.find("no such file"), std::string::npos);
-  const LoadedConfig folder = load_config(testing::TempDir());
-  ASSERT_EQ(folder.problems.size(), 1U);
-  EXPECT_NE(folder.problems.front().text.find("folder"), std::string::npos);
 }
 
 TEST(Config, EmptyFileNamesWhatItNeeds) {
@@ -143,7 +142,7 @@ TEST(Config, LookingNeedsTheStoreOnly) {
   constexpr std::string_view store = "config_version = 1\n[store]\nurl = \"sqlite:shop.db\"\n";
   const LoadedConfig look = parse_config(store, "a.toml", ConfigUse::look);
   EXPECT_TRUE(look.problems.empty()) << shown(look);
-  EXPECT_EQ(look.config.store_url, "sqlite:shop.db");
+  EXPECT_EQ(look.config.store_url.reveal(), "sqlite:shop.db");
   EXPECT_EQ(parse_config(store, "a.toml", ConfigUse::apply).problems.size(), 2U);
   EXPECT_EQ(parse_config("", "a.toml", ConfigUse::look).problems.size(), 2U);
   const std::string wrong = std::string{store} + "[source.a]\nkind = \"tcp\"\n";

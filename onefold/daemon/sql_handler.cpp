@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "onefold/daemon/sql_result.h"
 #include "onefold/daemon/sql_text.h"
 #include "onefold/error.h"
 #include "onefold/formats/fields.h"
@@ -52,6 +53,13 @@ class SqlHandler {
     for (const StatementConfig& statement : config_.statements) {
       for (const std::string& name : statement.parameters) use(name);
     }
+    for (const ResultField& field : config_.result) {
+      if (field.column) {
+        returns_row_ = true;
+      } else {
+        use(field.parameter);
+      }
+    }
   }
 
   Answer handle(const Event& event, Context& context) {
@@ -62,8 +70,15 @@ class SqlHandler {
       if (error.kind() != ErrorKind::permanent) throw;
       return Answer::reject(error.what());
     }
-    for (std::size_t i = 0; i < config_.statements.size(); ++i) run(i, context);
-    return Answer::done();
+    const std::size_t last = config_.statements.size() - 1;
+    for (std::size_t i = 0; i < last; ++i) run(i, context);
+    if (returns_row_) {
+      attempt(last, [&] { query(config_.statements[last], context); });
+    } else {
+      run(last, context);
+    }
+    if (config_.result.empty()) return Answer::done();
+    return Answer::done(result_text(config_, parameters_, row_));
   }
 
  private:
@@ -117,8 +132,31 @@ class SqlHandler {
 
   void run(std::size_t index, Context& context) {
     const StatementConfig& statement = config_.statements[index];
+    attempt(index,
+            [&] { context.sql().execute(statement.sql, parameters_, statement.expect_rows); });
+  }
+
+  /// The last statement, for the sake of its row. As many rows are returned as are changed.
+  void query(const StatementConfig& statement, Context& context) {
+    Rows rows = context.sql().query(statement.sql, parameters_);
+    if (rows.size() != 1) {
+      throw Error{ErrorKind::permanent, "expected 1 row for the result, got " +
+                                            std::to_string(rows.size()) + ": " +
+                                            sql_beginning(statement.sql)};
+    }
+    row_ = std::move(rows.front());
+    if (row_.size() == statement.returning.size()) return;
+    throw Error{ErrorKind::bad_configuration,
+                "the database returns " + std::to_string(row_.size()) +
+                    " columns, where the text of the statement names " +
+                    std::to_string(statement.returning.size()) + ": " +
+                    sql_beginning(statement.sql)};
+  }
+
+  template <typename Work>
+  static void attempt(std::size_t index, Work work) {
     try {
-      context.sql().execute(statement.sql, parameters_, statement.expect_rows);
+      work();
     } catch (const Error& error) {
       // Other failures are not this event's; nobody is helped by blaming its handler.
       if (error.kind() != ErrorKind::permanent && !error.contract_violation()) throw;
@@ -130,21 +168,31 @@ class SqlHandler {
   const HandlerConfig config_;
   std::vector<Slot> slots_;
   bool needs_data_ = false;
+  bool returns_row_ = false;  ///< The last statement, and the result needs it.
   JsonDocument document_;
-  std::vector<Parameter> parameters_;  ///< Of the event in hand; kept for its memory.
+  // Of the event in hand; kept for their memory.
+  std::vector<Parameter> parameters_;
+  std::vector<Value> row_;
 };
+
+bool has_business_key(const std::vector<KeySpec>& keys) {
+  return std::ranges::any_of(keys, [](const KeySpec& key) { return !key.rule.empty(); });
+}
 
 }  // namespace
 
 HandlerSpec sql_handler(const HandlerConfig& config) {
   auto handler = std::make_shared<SqlHandler>(config);
-  return {.name = config.name,
-          .type = config.type,
-          .version = config.version,
-          .entity = config.entity,
-          .handle = [handler = std::move(handler)](const Event& event, Context& context) {
-            return handler->handle(event, context);
-          }};
+  HandlerSpec spec;
+  spec.name = config.name;
+  spec.type = config.type;
+  spec.version = config.version;
+  spec.entity = config.entity;
+  spec.keys = config.keys;
+  spec.handle = [handler = std::move(handler)](const Event& event, Context& context) {
+    return handler->handle(event, context);
+  };
+  return spec;
 }
 
 Consumer sql_consumer(const ConsumerConfig& config) {
@@ -154,7 +202,18 @@ Consumer sql_consumer(const ConsumerConfig& config) {
   consumer.attempts_max = config.attempts_max;
   consumer.unsupported = config.unsupported;
   consumer.claim_first = config.claim_first;
-  for (const HandlerConfig& handler : config.handlers) consumer.on(sql_handler(handler));
+  consumer.keys = config.keys;
+  consumer.scope = config.scope;
+  consumer.fingerprint = config.fingerprint;
+  for (const HandlerConfig& handler : config.handlers) {
+    HandlerSpec spec = sql_handler(handler);
+    if (has_business_key(spec.keys.empty() ? config.keys : spec.keys)) {
+      // Another event of the same payment differs in id and time: only what the handler reads of it
+      // must be the same (semantics 1.4).
+      for (const ParameterConfig& each : handler.parameters) spec.fingerprint_of.push_back(each.at);
+    }
+    consumer.on(std::move(spec));
+  }
   return consumer;
 }
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <utility>
 
+#include "onefold/daemon/nearest.h"
 #include "onefold/formats/text.h"
 
 namespace onefold {
@@ -11,38 +12,54 @@ namespace {
 
 constexpr std::size_t beginning_bytes_max = 60;
 
+/// Why a kind of statement is refused, and what to do instead.
 struct Refusal {
   std::string_view keyword;
   std::string_view why;
+  std::string_view hint;
 };
 
 constexpr std::string_view ends_transaction =
     "a handler's statements already run in the transaction that also holds the event's claim";
+constexpr std::string_view leave_out = "leave it out: all of the handler commits, or none of it";
 constexpr std::string_view outside =
     "it works on the whole database or connection, not on rows of the event's transaction";
+constexpr std::string_view by_hand = "run it by hand, or in a program of your own";
 constexpr std::string_view changes_schema =
     "create and change tables before events are applied, not while they are";
+constexpr std::string_view before = "run it with the tool of your database, before onefold run";
 
 constexpr std::array refusals{
-    Refusal{"BEGIN", ends_transaction},
-    Refusal{"START", ends_transaction},
-    Refusal{"COMMIT", ends_transaction},
-    Refusal{"END", ends_transaction},
-    Refusal{"ROLLBACK", ends_transaction},
-    Refusal{"ABORT", ends_transaction},
-    Refusal{"SAVEPOINT", ends_transaction},
-    Refusal{"RELEASE", ends_transaction},
-    Refusal{"ATTACH", outside},
-    Refusal{"DETACH", outside},
-    Refusal{"PRAGMA", outside},
-    Refusal{"VACUUM", outside},
-    Refusal{"REINDEX", outside},
-    Refusal{"ANALYZE", outside},
-    Refusal{"CREATE", changes_schema},
-    Refusal{"ALTER", changes_schema},
-    Refusal{"DROP", changes_schema},
-    Refusal{"TRUNCATE", changes_schema},
+    Refusal{"BEGIN", ends_transaction, leave_out},
+    Refusal{"START", ends_transaction, leave_out},
+    Refusal{"COMMIT", ends_transaction, leave_out},
+    Refusal{"END", ends_transaction, leave_out},
+    Refusal{"ROLLBACK", ends_transaction, leave_out},
+    Refusal{"ABORT", ends_transaction, leave_out},
+    Refusal{"SAVEPOINT", ends_transaction, leave_out},
+    Refusal{"RELEASE", ends_transaction, leave_out},
+    Refusal{"ATTACH", outside, by_hand},
+    Refusal{"DETACH", outside, by_hand},
+    Refusal{"PRAGMA", outside, by_hand},
+    Refusal{"SET", outside, by_hand},
+    Refusal{"VACUUM", outside, by_hand},
+    Refusal{"REINDEX", outside, by_hand},
+    Refusal{"ANALYZE", outside, by_hand},
+    Refusal{"CREATE", changes_schema, before},
+    Refusal{"ALTER", changes_schema, before},
+    Refusal{"DROP", changes_schema, before},
+    Refusal{"RENAME", changes_schema, before},
+    Refusal{"TRUNCATE", changes_schema, "write DELETE FROM, which counts its rows"},
+    Refusal{"GRANT", changes_schema, before},
+    Refusal{"REVOKE", changes_schema, before},
 };
+
+/// What a handler's statement can begin with.
+const std::vector<std::string>& allowed() {
+  static const std::vector<std::string> words{"INSERT", "UPDATE", "DELETE", "REPLACE",
+                                              "MERGE",  "SELECT", "VALUES", "WITH"};
+  return words;
+}
 
 bool is_space(char c) noexcept {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
@@ -57,14 +74,95 @@ bool continues_name(char c) noexcept {
   return starts_name(c) || (c >= '0' && c <= '9');
 }
 
+std::string upper(std::string_view word) {
+  std::string made{word};
+  std::ranges::transform(made, made.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return made;
+}
+
+/// Listens to the tokens of a statement for the columns of its RETURNING.
+class Returning {
+ public:
+  void word(std::string_view text) {
+    if (depth_ == 0 && upper(text) == "RETURNING") {
+      columns_.clear();
+      item_.clear();
+      inside_ = true;
+    } else {
+      add({std::string{text}, starts_name(text.front())});
+    }
+  }
+  void identifier(std::string_view text) { add({std::string{text}, true}); }
+  void symbol(char c) {
+    if (c == '(') ++depth_;
+    if (c == ')') --depth_;
+    if (c == ',' && depth_ == 0) {
+      end_item();
+    } else {
+      add({std::string(1, c), false});
+    }
+  }
+  std::vector<std::string> columns() {
+    end_item();
+    return std::move(columns_);
+  }
+
+ private:
+  struct Token {
+    std::string text;
+    bool name = false;
+  };
+
+  void add(Token token) {
+    // Three are enough to see a name at the end; the first tells whether it stands alone.
+    if (!inside_) return;
+    ++item_size_;
+    plain_ = plain_ && (item_size_ % 2 == 0 ? token.text == "." : token.name || token.text == "*");
+    if (item_.size() == 3) item_.erase(item_.begin());
+    item_.push_back(std::move(token));
+  }
+
+  void end_item() {
+    if (!inside_) return;
+    if (item_size_ > 0) columns_.push_back(name_of_item());
+    item_.clear();
+    item_size_ = 0;
+    plain_ = true;
+  }
+
+  /// "balance", "account.balance" and "... AS balance" have one.
+  std::string name_of_item() const {
+    const Token& last = item_.back();
+    if (plain_ && item_size_ % 2 == 1) return last.text;
+    const bool renamed =
+        item_.size() >= 2 && last.name && upper(item_[item_.size() - 2].text) == "AS";
+    return renamed ? last.text : std::string{};
+  }
+
+  bool inside_ = false;
+  int depth_ = 0;
+  bool plain_ = true;  ///< Names and dots in turn.
+  std::size_t item_size_ = 0;
+  std::vector<Token> item_;  ///< Its last tokens.
+  std::vector<std::string> columns_;
+};
+
 /// One pass over a statement. It knows just enough of SQL to tell code from text.
 class Scanner {
  public:
   explicit Scanner(std::string_view sql) : sql_{sql} {}
 
   SqlText scan() {
+    if (const std::size_t nul = sql_.find('\0'); nul != std::string_view::npos) {
+      refuse("a NUL character stands in it, and databases stop reading there", nul);
+    }
     while (at_ < sql_.size() && found_.defect.empty()) step();
-    if (found_.defect.empty() && !any_code_) refuse("there is no statement in it", 0);
+    if (found_.defect.empty() && !any_code_) {
+      refuse("there is no statement in it", 0, "write one, or remove the string");
+    }
+    if (found_.defect.empty()) found_.returning = returning_.columns();
     return std::move(found_);
   }
 
@@ -82,7 +180,8 @@ class Scanner {
       ended_ = any_code_;
       ++at_;
     } else if (ended_) {
-      refuse("there are several statements in it: write them as an array, one string each", at_);
+      refuse("there are several statements in it", at_,
+             R"(write an array, one string each: sql = ["…", "…"])");
     } else {
       any_code_ = true;
       code(c, following);
@@ -98,12 +197,14 @@ class Scanner {
       colon(following);
     } else if (c == '?' || (c == '@' && starts_name(following)) ||
                (c == '$' && (following == '$' || continues_name(following)))) {
-      refuse("write parameters as :name, not with " + std::string(1, c), at_);
+      refuse("write parameters as :name, not with " + std::string(1, c), at_,
+             R"(for example: "UPDATE account SET balance = 0 WHERE id = :account")");
     } else if (continues_name(c)) {
       word();
     } else {
       // Anything else also ends the search for the first word: "(SELECT" has none.
       keyword_done_ = true;
+      returning_.symbol(c);
       ++at_;
     }
   }
@@ -112,18 +213,27 @@ class Scanner {
     const std::size_t begin = at_;
     // A dollar may continue a name (a$b): it starts no parameter there.
     while (at_ < sql_.size() && (continues_name(sql_[at_]) || sql_[at_] == '$')) ++at_;
+    const std::string_view text = sql_.substr(begin, at_ - begin);
+    returning_.word(text);
     if (keyword_done_) return;
     keyword_done_ = true;
-    for (const char c : sql_.substr(begin, at_ - begin)) {
-      found_.keyword += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    }
+    found_.keyword = upper(text);
+    check_keyword(begin);
+  }
+
+  void check_keyword(std::size_t begin) {
+    if (std::ranges::find(allowed(), found_.keyword) != allowed().end()) return;
     for (const Refusal& refusal : refusals) {
       if (refusal.keyword != found_.keyword) continue;
-      refuse(found_.keyword + " cannot be used in a handler: " + std::string{refusal.why}, begin);
+      return refuse(found_.keyword + " cannot be used in a handler: " + std::string{refusal.why},
+                    begin, std::string{refusal.hint});
     }
+    refuse("\"" + printable(found_.keyword) + "\" does not begin a statement of a handler", begin,
+           nearest_hint(found_.keyword, allowed(), "beginnings"));
   }
 
   void colon(char following) {
+    returning_.symbol(':');
     if (following == ':') {
       at_ += 2;
       return;
@@ -139,11 +249,17 @@ class Scanner {
   }
 
   void skip_comment() {
-    const std::size_t end = sql_.find("*/", at_ + 2);
+    const std::string_view rest = sql_.substr(at_ + 2);
+    const std::size_t end = rest.find("*/");
     if (end == std::string_view::npos) {
-      refuse("a comment has no end", at_);
+      refuse("a comment has no end", at_, "write */ where it should end");
+    } else if (rest.starts_with("!") || rest.starts_with("M!")) {
+      refuse("a comment begins with /*!, which some databases execute", at_, "remove it");
+    } else if (rest.substr(0, end).find("/*") != std::string_view::npos) {
+      refuse("a comment stands in a comment, and databases disagree about where that ends", at_,
+             "remove the inner one");
     } else {
-      at_ = end + 2;
+      at_ += 2 + end + 2;
     }
   }
 
@@ -153,9 +269,20 @@ class Scanner {
     keyword_done_ = true;
     const std::size_t end = sql_.find(quote, at_ + 1);
     if (end == std::string_view::npos) {
-      refuse("a quote (" + std::string(1, quote) + ") has no end", at_);
+      refuse("a quote (" + std::string(1, quote) + ") has no end", at_,
+             "a quote within a quoted text is written twice");
     } else {
+      returning_quoted(quote, sql_.substr(at_ + 1, end - at_ - 1));
       at_ = end + 1;
+    }
+  }
+
+  /// A text in single quotes is a value; the other quotes are around names.
+  void returning_quoted(char quote, std::string_view content) {
+    if (quote == '\'') {
+      returning_.symbol(quote);
+    } else {
+      returning_.identifier(content);
     }
   }
 
@@ -163,14 +290,16 @@ class Scanner {
     keyword_done_ = true;
     const std::size_t end = sql_.find(']', at_ + 1);
     if (end == std::string_view::npos) {
-      refuse("a bracket ([) has no end", at_);
+      refuse("a bracket ([) has no end", at_, "write ] where the name ends");
     } else {
+      returning_.identifier(sql_.substr(at_ + 1, end - at_ - 1));
       at_ = end + 1;
     }
   }
 
-  void refuse(std::string why, std::size_t where) {
+  void refuse(std::string why, std::size_t where, std::string hint = {}) {
     found_.defect = std::move(why);
+    found_.hint = std::move(hint);
     const auto lines = std::ranges::count(sql_.substr(0, where), '\n');
     found_.defect_line = static_cast<std::size_t>(lines) + 1;
   }
@@ -180,6 +309,7 @@ class Scanner {
   bool any_code_ = false;
   bool ended_ = false;  ///< A semicolon has closed the statement.
   bool keyword_done_ = false;
+  Returning returning_;
   SqlText found_;
 };
 

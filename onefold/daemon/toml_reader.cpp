@@ -1,12 +1,14 @@
-// The one file that compiles the TOML parser.
-#define TOML_IMPLEMENTATION
-
 #include "onefold/daemon/toml_reader.h"
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <span>
+#include <stdexcept>
 #include <utility>
 
 #include "onefold/daemon/nearest.h"
+#include "onefold/formats/json.h"
 #include "onefold/formats/text.h"
 
 namespace onefold {
@@ -14,160 +16,255 @@ namespace {
 
 constexpr std::size_t name_bytes_max = 64;
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return "\"" + printable(text) + "\"";
 }
 
-std::string listed(std::initializer_list<std::string> choices) {
+std::string listed(const std::vector<std::string>& choices) {
   std::string list;
-  for (const std::string& choice : choices) list += (list.empty() ? "" : " or ") + quoted(choice);
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (i > 0) list += i + 1 == choices.size() ? " or " : ", ";
+    list += in_quotes(choices[i]);
+  }
   return list;
+}
+
+std::string for_example(const KeySchema& schema) {
+  return "for example: " + schema.example;
+}
+
+/// A default is TOML, checked by the tests of the schema.
+std::int64_t number_of(const std::string& text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// A default that is a string, without its quotes.
+std::string_view unquoted(std::string_view text) {
+  return text.size() < 2 ? text : text.substr(1, text.size() - 2);
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+  return number;
 }
 
 }  // namespace
 
-ConfigPlace place_of(const toml::source_region& region) noexcept {
-  return {region.begin.line, region.begin.column};
+TableReader::TableReader(const toml::table& table, const TableSchema& schema, std::string label,
+                         ConfigReading& reading)
+    : table_{table}, schema_{schema}, label_{std::move(label)}, reading_{reading} {
+  report_unknown_keys();
 }
 
-void ConfigProblems::add(const toml::source_region& region, std::string text, std::string hint) {
-  add(place_of(region), std::move(text), std::move(hint));
+void TableReader::report_unknown_keys() const {
+  std::vector<std::string> names;
+  for (const KeySchema& key : schema_.keys) names.push_back(key.name);
+  for (const auto& [key, node] : table_) {
+    if (schema_.find(key.str()) != nullptr) continue;
+    reading_.problem(key, "unknown key " + in_quotes(key.str()) + " in " + label_,
+                     nearest_hint(key.str(), names, "keys"));
+  }
 }
 
-void ConfigProblems::add(const ConfigPlace& place, std::string text, std::string hint) {
-  problems_.push_back({place, std::move(text), std::move(hint)});
+const KeySchema& TableReader::schema(std::string_view key) const {
+  const KeySchema* found = schema_.find(key);
+  if (found == nullptr) {
+    throw std::logic_error{"the schema of " + schema_.title + " has no key " + std::string{key}};
+  }
+  return *found;
 }
 
-std::vector<ConfigProblem> ConfigProblems::take() {
-  std::ranges::stable_sort(problems_, {}, &ConfigProblem::place);
-  return std::exchange(problems_, {});
+const toml::node* TableReader::find(std::string_view key) const {
+  return table_.get(schema(key).name);
 }
 
-TableReader::TableReader(const toml::table& table, std::string label, ConfigProblems& problems)
-    : table_{table}, label_{std::move(label)}, problems_{problems} {}
-
-const toml::node* TableReader::find(std::string_view key) {
-  if (std::ranges::find(known_, key) == known_.end()) known_.emplace_back(key);
-  return table_.get(key);
-}
-
-const toml::node* TableReader::require(std::string_view key, std::string_view example) {
+const toml::node* TableReader::require(std::string_view key) const {
   const toml::node* node = find(key);
   if (node == nullptr) {
-    problem_here(label_ + " needs the key " + quoted(key), "for example: " + std::string{example});
+    problem_here(label_ + " needs the key " + in_quotes(key), for_example(schema(key)));
   }
   return node;
 }
 
-std::optional<std::string> TableReader::text(std::string_view key) {
+const toml::node* TableReader::known(std::string_view key) const {
   const toml::node* node = find(key);
+  return node == nullptr || reading_.unknown(*node) ? nullptr : node;
+}
+
+std::optional<std::string> TableReader::text(std::string_view key) const {
+  const toml::node* node = known(key);
   if (node == nullptr) return std::nullopt;
   if (const auto* string = node->as_string()) return string->get();
   wrong_type(key, "a string", *node);
   return std::nullopt;
 }
 
-std::optional<std::string> TableReader::require_text(std::string_view key,
-                                                     std::string_view example) {
-  return require(key, example) == nullptr ? std::nullopt : text(key);
+std::optional<std::string> TableReader::require_text(std::string_view key) const {
+  return require(key) == nullptr ? std::nullopt : text(key);
 }
 
-std::int64_t TableReader::integer(std::string_view key, std::int64_t otherwise, std::int64_t min,
-                                  std::int64_t max) {
-  const toml::node* node = find(key);
+std::int64_t TableReader::integer(std::string_view key) const {
+  const KeySchema& wanted = schema(key);
+  const std::int64_t otherwise = number_of(wanted.otherwise);
+  const toml::node* node = known(key);
   if (node == nullptr) return otherwise;
-  const auto* number = node->as_integer();
-  if (number == nullptr) {
+  std::optional<std::int64_t> number = node->value_exact<std::int64_t>();
+  if (!number && reading_.whole(*node)) number = whole_number(node->value_or(""));
+  if (!number) {
     wrong_type(key, "an integer", *node);
     return otherwise;
   }
-  if (number->get() < min || number->get() > max) {
-    problem(key, quoted(key) + " must be between " + std::to_string(min) + " and " +
-                     std::to_string(max) + ", not " + std::to_string(number->get()));
+  if (*number < wanted.least || *number > wanted.most) {
+    problem(key, in_quotes(key) + " must be between " + std::to_string(wanted.least) + " and " +
+                     std::to_string(wanted.most) + ", not " + std::to_string(*number));
     return otherwise;
   }
-  return number->get();
+  return *number;
 }
 
-bool TableReader::boolean(std::string_view key, bool otherwise) {
-  const toml::node* node = find(key);
+bool TableReader::boolean(std::string_view key) const {
+  const bool otherwise = schema(key).otherwise == "true";
+  const toml::node* node = known(key);
   if (node == nullptr) return otherwise;
   if (const auto* value = node->as_boolean()) return value->get();
+  if (reading_.whole(*node)) {
+    const std::string_view text = node->value_or("");
+    if (text == "true" || text == "false") return text == "true";
+  }
   wrong_type(key, "true or false", *node);
   return otherwise;
 }
 
-std::size_t TableReader::choice(std::string_view key, std::initializer_list<std::string> choices,
-                                std::size_t otherwise) {
+std::size_t TableReader::choice(std::string_view key) const {
+  const std::vector<std::string>& choices = schema(key).choices;
+  const auto place = [&](std::string_view text) {
+    return static_cast<std::size_t>(std::ranges::find(choices, text) - choices.begin());
+  };
+  const std::size_t otherwise = place(unquoted(schema(key).otherwise));
   const auto value = text(key);
   if (!value) return otherwise;
-  const auto* found = std::ranges::find(choices, *value);
-  if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
-  const auto guess = nearest(*value, std::span{choices.begin(), choices.size()});
-  problem(key, quoted(key) + " must be " + listed(choices) + ", not " + quoted(*value),
-          guess ? "did you mean " + quoted(*guess) + "?" : "");
+  if (place(*value) != choices.size()) return place(*value);
+  const auto guess = nearest(*value, choices);
+  problem(key, in_quotes(key) + " must be " + listed(choices) + ", not " + in_quotes(*value),
+          guess ? "did you mean " + in_quotes(*guess) + "?" : "");
   return otherwise;
 }
 
-const toml::table* TableReader::table(std::string_view key) {
-  const toml::node* node = find(key);
+const std::vector<std::string>& TableReader::choices(std::string_view key) const {
+  return schema(key).choices;
+}
+
+std::int64_t TableReader::size(std::string_view key) const {
+  const KeySchema& wanted = schema(key);
+  const std::int64_t otherwise = size_from(unquoted(wanted.otherwise)).value_or(0);
+  const toml::node* node = known(key);
+  if (node == nullptr) return otherwise;
+  const auto* text = node->as_string();
+  const auto bytes = text == nullptr ? std::nullopt : size_from(text->get());
+  if (!bytes) {
+    problem(key,
+            in_quotes(key) + " must be a size: a number with one of the units B, KiB, MiB, KB, MB",
+            for_example(wanted));
+  } else if (*bytes < wanted.least || *bytes > wanted.most) {
+    problem(key, in_quotes(key) + " must be between " + size_text(wanted.least) + " and " +
+                     size_text(wanted.most) + ", not " + size_text(*bytes));
+  } else {
+    return *bytes;
+  }
+  return otherwise;
+}
+
+const toml::table* TableReader::table(std::string_view key) const {
+  const toml::node* node = known(key);
   if (node == nullptr) return nullptr;
   if (const auto* found = node->as_table()) return found;
   wrong_type(key, "a table", *node);
   return nullptr;
 }
 
-std::vector<PlacedText> TableReader::require_texts(std::string_view key, std::string_view example) {
-  const toml::node* node = require(key, example);
+PlacedText TableReader::element(std::string_view key, const toml::node& node) const {
+  const ConfigPlace place = reading_.place(node);
+  if (const auto* string = node.as_string()) {
+    return {string->get(), place, !reading_.unknown(node)};
+  }
+  reading_.problem(node,
+                   in_quotes(key) + " must hold strings only, not " + std::string{describe(node)});
+  return {"", place, false};
+}
+
+std::vector<PlacedText> TableReader::require_texts(std::string_view key) const {
+  const toml::node* node = require(key);
   if (node == nullptr) return {};
-  if (const auto* single = node->as_string()) return {{single->get(), place_of(node->source())}};
+  if (node->is_string()) return {element(key, *node)};
   const auto* array = node->as_array();
   if (array == nullptr) {
     wrong_type(key, "a string or an array of strings", *node);
     return {};
   }
-  if (array->empty()) problem(key, quoted(key) + " must not be empty");
+  if (array->empty()) problem(key, in_quotes(key) + " must not be empty", for_example(schema(key)));
   std::vector<PlacedText> texts;
-  for (const toml::node& element : *array) {
-    if (const auto* string = element.as_string()) {
-      texts.push_back({string->get(), place_of(element.source())});
-    } else {
-      problems_.add(element.source(),
-                    quoted(key) + " must hold strings only, not " + std::string{describe(element)});
-      texts.push_back({"", {}});
-    }
-  }
+  for (const toml::node& each : *array) texts.push_back(element(key, each));
   return texts;
 }
 
-void TableReader::refuse(std::string_view key, std::string_view why) {
+std::vector<std::string> TableReader::pointers(std::string_view key) const {
+  const toml::node* node = known(key);
+  if (node == nullptr) return {};
+  const auto* array = node->as_array();
+  if (array == nullptr) {
+    wrong_type(key, "an array of JSON Pointers", *node);
+    return {};
+  }
+  std::vector<std::string> found;
+  for (const toml::node& each : *array) {
+    PlacedText text = element(key, each);
+    if (text.usable && check_pointer(text.text, text.place, reading_)) {
+      found.push_back(std::move(text.text));
+    }
+  }
+  return found;
+}
+
+std::string TableReader::pointer(std::string_view key) const {
+  const auto value = text(key);
+  if (!value || !check_pointer(*value, reading_.place(*find(key)), reading_)) return {};
+  return *value;
+}
+
+void TableReader::refuse(std::string_view key, std::string_view why) const {
   if (find(key) != nullptr) {
-    problem(key, quoted(key) + " cannot be used in " + label_ + ": " + std::string{why});
+    problem(key, in_quotes(key) + " cannot be used in " + label_ + ": " + std::string{why},
+            "remove it");
   }
 }
 
-void TableReader::problem(std::string_view key, std::string text, std::string hint) {
+void TableReader::problem(std::string_view key, std::string text, std::string hint) const {
   const toml::node* node = table_.get(key);
-  problems_.add(node == nullptr ? table_.source() : node->source(), std::move(text),
-                std::move(hint));
+  reading_.problem(node == nullptr ? table_ : *node, std::move(text), std::move(hint));
 }
 
-void TableReader::problem_here(std::string text, std::string hint) {
-  problems_.add(table_.source(), std::move(text), std::move(hint));
+void TableReader::problem_here(std::string text, std::string hint) const {
+  reading_.problem(table_, std::move(text), std::move(hint));
 }
 
-void TableReader::finish() {
-  for (const auto& [key, node] : table_) {
-    if (std::ranges::find(known_, key.str()) != known_.end()) continue;
-    problems_.add(key.source(), "unknown key " + quoted(key.str()) + " in " + label_,
-                  nearest_hint(key.str(), known_, "keys"));
-  }
+std::string TableReader::folder(std::string_view key) const {
+  const toml::node* node = table_.get(key);
+  const auto& path =
+      node != nullptr && node->source().path ? node->source().path : table_.source().path;
+  return path ? std::filesystem::path{*path}.parent_path().string() : reading_.folder();
 }
 
 void TableReader::wrong_type(std::string_view key, std::string_view wanted,
-                             const toml::node& found) {
-  problem(key, quoted(key) + " must be " + std::string{wanted} + ", not " +
-                   std::string{describe(found)});
+                             const toml::node& found) const {
+  // What a variable holds is not shown: it may be the wrong variable, and a secret.
+  problem(key,
+          in_quotes(key) + " must be " + std::string{wanted} + ", not " +
+              (reading_.whole(found) ? "what the environment says" : std::string{describe(found)}));
 }
 
 std::string_view describe(const toml::node& node) noexcept {
@@ -195,13 +292,27 @@ std::string_view describe(const toml::node& node) noexcept {
 }
 
 void check_name(std::string_view name, std::string_view what, const ConfigPlace& place,
-                ConfigProblems& problems) {
+                ConfigReading& reading) {
   const bool plain = std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   });
   if (plain && !name.empty() && name.size() <= name_bytes_max) return;
-  problems.add(place, "the " + std::string{what} + " " + quoted(name) + " is not usable",
-               "use 1 to 64 of a-z, 0-9, _ and -; names become part of stored keys");
+  reading.problem(place, "the " + std::string{what} + " " + in_quotes(name) + " is not usable",
+                  "use 1 to 64 of a-z, 0-9, _ and -; names become part of stored keys");
+}
+
+bool check_pointer(const std::string& pointer, const ConfigPlace& place, ConfigReading& reading) {
+  const std::string defect = pointer_defect(pointer);
+  if (defect.empty()) return true;
+  reading.problem(place, in_quotes(pointer) + " is no JSON Pointer: " + defect,
+                  R"(it begins with a slash and points into the event's data, like "/order/id")");
+  return false;
+}
+
+std::string relative_to(const std::string& folder, const std::string& path) {
+  if (folder.empty()) return path;
+  // An absolute path replaces the folder.
+  return (std::filesystem::path{folder} / path).string();
 }
 
 }  // namespace onefold

@@ -1,0 +1,126 @@
+// What is in force, for `onefold config show`: the values of the files and the environment, and the
+// defaults that the schema has for the rest.
+
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "onefold/daemon/config_sections.h"
+#include "onefold/formats/text.h"
+
+namespace onefold {
+namespace {
+
+constexpr std::string_view unknown_value = "\"(from the environment)\"";
+
+/// A basic string: what it cannot hold is escaped.
+std::string toml_string(std::string_view text) {
+  std::ostringstream out;
+  out << toml::toml_formatter{toml::value<std::string>{text},
+                              toml::format_flags::allow_unicode_strings};
+  return out.str();
+}
+
+std::string toml_key(std::string_view name) {
+  const bool bare =
+      !name.empty() &&
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
+          name.npos;
+  return bare ? std::string{name} : toml_string(name);
+}
+
+class Effective {
+ public:
+  explicit Effective(const ConfigReading& reading) : reading_{reading} {}
+
+  /// The keys of one table; those that are tables with a schema come after them.
+  void add(const toml::table& table, const TableSchema& schema, const std::string& label) {
+    for (const KeySchema& key : schema.keys) {
+      const toml::node* node = table.get(key.name);
+      if (node != nullptr && key.kind != KeyKind::table_array && !is_outer(schema, key)) {
+        keys_.push_back({label, key.name, value(*node, key), origin(*node)});
+      } else if (node == nullptr && !key.otherwise.empty()) {
+        keys_.push_back({label, key.name, key.otherwise, "default"});
+      }
+    }
+  }
+
+  void add_all(const toml::table& root) {
+    add(root, table_schema(""), {});
+    if (const auto* store = root["store"].as_table()) add(*store, table_schema("store"), "[store]");
+    each(root, "source", [&](const toml::table& table, const std::string& name) {
+      add(table, table_schema("source.*"), "[source." + name + "]");
+    });
+    each(root, "consumer", [&](const toml::table& table, const std::string& name) {
+      add(table, table_schema("consumer.*"), "[consumer." + name + "]");
+      const toml::array* handlers = table["handler"].as_array();
+      for (std::size_t i = 0; handlers != nullptr && i < handlers->size(); ++i) {
+        if (const auto* handler = (*handlers)[i].as_table()) {
+          add(*handler, table_schema("consumer.*.handler"), "[[consumer." + name + ".handler]]");
+        }
+      }
+    });
+  }
+
+  std::vector<EffectiveKey> take() { return std::move(keys_); }
+
+ private:
+  /// The tables that have a heading of their own.
+  static bool is_outer(const TableSchema& schema, const KeySchema& key) {
+    return schema.path.empty() && key.kind != KeyKind::integer;
+  }
+
+  template <typename Work>
+  static void each(const toml::table& root, std::string_view section, Work work) {
+    const toml::table* tables = root[section].as_table();
+    if (tables == nullptr) return;
+    for (const auto& [key, node] : *tables) {
+      if (const auto* table = node.as_table()) work(*table, std::string{key.str()});
+    }
+  }
+
+  std::string value(const toml::node& node, const KeySchema& key) const {
+    const auto* text = node.as_string();
+    if (text == nullptr || reading_.unknown(node)) return inlined(node);
+    if (key.kind == KeyKind::secret) return toml_string(masked_url(text->get()));
+    // A variable that fills a number or a truth has been read as one.
+    const bool typed = key.kind == KeyKind::integer || key.kind == KeyKind::boolean;
+    return typed ? text->get() : toml_string(text->get());
+  }
+
+  /// On one line, so that it can be followed by its origin.
+  std::string inlined(const toml::node& node) const {
+    if (reading_.unknown(node)) return std::string{unknown_value};
+    if (const auto* text = node.as_string()) return toml_string(text->get());
+    if (const auto* array = node.as_array()) {
+      std::string all;
+      for (const toml::node& each : *array) all += (all.empty() ? "" : ", ") + inlined(each);
+      return "[" + all + "]";
+    }
+    if (const auto* table = node.as_table()) {
+      std::string all;
+      for (const auto& [name, each] : *table) {
+        all += (all.empty() ? " " : ", ") + toml_key(name.str()) + " = " + inlined(each);
+      }
+      return "{" + all + (all.empty() ? "}" : " }");
+    }
+    std::ostringstream out;
+    out << toml::toml_formatter{node};
+    return out.str();
+  }
+
+  std::string origin(const toml::node& node) const { return to_string(reading_.place(node), {}); }
+
+  const ConfigReading& reading_;
+  std::vector<EffectiveKey> keys_;
+};
+
+}  // namespace
+
+std::vector<EffectiveKey> effective_keys(const toml::table& root, const ConfigReading& reading) {
+  Effective effective{reading};
+  effective.add_all(root);
+  return effective.take();
+}
+
+}  // namespace onefold

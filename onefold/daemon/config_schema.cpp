@@ -1,0 +1,376 @@
+#include "onefold/daemon/config_schema.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <stdexcept>
+
+namespace onefold {
+namespace {
+
+using Kind = KeyKind;
+
+constexpr std::int64_t kibibyte = 1024;
+constexpr std::int64_t mebibyte = 1024 * kibibyte;
+
+struct Unit {
+  std::string_view name;
+  std::int64_t bytes;
+};
+/// Those of 1024 first, from the largest: `size_text` takes the first that fits.
+constexpr std::array units{Unit{"MiB", mebibyte}, Unit{"KiB", kibibyte}, Unit{"B", 1},
+                           Unit{"KB", 1000}, Unit{"MB", 1'000'000}};
+
+TableSchema root() {
+  return {"",
+          "the file",
+          {{.name = "config_version",
+            .kind = Kind::integer,
+            .meaning = "The version of this format.",
+            .example = "config_version = 1",
+            .required = true,
+            .least = 1,
+            .most = 1},
+           {.name = "store",
+            .kind = Kind::table,
+            .meaning = "The database.",
+            .example = "store.url = \"sqlite:shop.db\"",
+            .required = true},
+           {.name = "source",
+            .kind = Kind::named,
+            .meaning = "Where events come from.",
+            .example = "[source.orders]",
+            .required = true},
+           {.name = "consumer",
+            .kind = Kind::named,
+            .meaning = "What is done with them: each consumer applies each event once.",
+            .example = "[consumer.billing]",
+            .required = true}}};
+}
+
+TableSchema store() {
+  return {"store",
+          "[store]",
+          {{.name = "url",
+            .kind = Kind::secret,
+            .meaning = "The database: `sqlite:PATH`. Exactly one of `url`, `url_file` and "
+                       "`url_env` must stand here.",
+            .example = "url = \"sqlite:shop.db\""},
+           {.name = "url_file",
+            .kind = Kind::text,
+            .meaning = "A file that holds the URL, and that nobody else may read or write "
+                       "(`chmod 600`). A new line at its end is not part of it.",
+            .example = "url_file = \"store-url\""},
+           {.name = "url_env",
+            .kind = Kind::text,
+            .meaning = "The environment variable that holds the URL.",
+            .example = "url_env = \"SHOP_STORE_URL\""}}};
+}
+
+TableSchema source() {
+  return {
+      "source.*",
+      "[source.NAME]",
+      {{.name = "kind",
+        .kind = Kind::choice,
+        .meaning = "What it is.",
+        .example = "kind = \"file\"",
+        .required = true,
+        .choices = {"file", "stdin"}},
+       {.name = "path",
+        .kind = Kind::text,
+        .meaning = "Files only, required there: a regular file of events, one JSON text a "
+                   "line, or one or more JSON arrays.",
+        .example = "path = \"orders.jsonl\""},
+       {.name = "format",
+        .kind = Kind::choice,
+        .meaning = "`\"json\"`: plain objects, with an `identity`; `\"cloudevents\"`: "
+                   "CloudEvents 1.0 in the JSON format, single or as a batch.",
+        .example = "format = \"json\"",
+        .required = true,
+        .choices = {"cloudevents", "json"}},
+       {.name = "follow",
+        .kind = Kind::boolean,
+        .meaning = "Files only: wait for more at the end, through rotation and truncation.",
+        .example = "follow = true",
+        .otherwise = "false"},
+       {.name = "identity",
+        .kind = Kind::table,
+        .meaning = "Where an event's identity is. Required for `format = \"json\"`.",
+        .example = R"(identity = { id = "/event_id", source = "literal:shop", type = "/type" })"},
+       {.name = "event_max",
+        .kind = Kind::size,
+        .meaning = "The largest event, as it came. A larger one is dead, `TOO_LARGE`: its "
+                   "first 64 KiB are kept, with the size and digest of the whole.",
+        .example = "event_max = \"4MiB\"",
+        .otherwise = "\"1MiB\"",
+        .least = 64 * kibibyte,
+        .most = 64 * mebibyte},
+       {.name = "id_max",
+        .kind = Kind::integer,
+        .meaning = "Bytes of the longest id. An event with a longer one is dead, "
+                   "`ID_TOO_LONG`.",
+        .example = "id_max = 256",
+        .otherwise = "512",
+        .least = 1,
+        .most = 4096},
+       {.name = "depth_max",
+        .kind = Kind::integer,
+        .meaning = "Levels of nested arrays and objects. An event with more is dead, "
+                   "`TOO_DEEP`.",
+        .example = "depth_max = 128",
+        .otherwise = "64",
+        .least = 1,
+        .most = 512}}};
+}
+
+TableSchema identity() {
+  return {"source.*.identity",
+          "identity",
+          {{.name = "id",
+            .kind = Kind::rule,
+            .meaning = "The JSON Pointer of the event's id; or `\"position\"` (files only: its "
+                       "place in the file), or `\"body-hash\"` (its bytes) for events without one. "
+                       "Required for `json`.",
+            .example = "id = \"/event_id\""},
+           {.name = "source",
+            .kind = Kind::rule,
+            .meaning = "Who says so: a pointer or a constant. Required for `json`.",
+            .example = "source = \"literal:shop\""},
+           {.name = "type",
+            .kind = Kind::rule,
+            .meaning = "What selects the handlers: a pointer or a constant. Required for `json`.",
+            .example = "type = \"/type\""},
+           {.name = "subject",
+            .kind = Kind::rule,
+            .meaning = "What it is about: a pointer or a constant.",
+            .example = "subject = \"/order_id\""},
+           {.name = "time",
+            .kind = Kind::rule,
+            .meaning = "When it happened: a pointer to an RFC 3339 string.",
+            .example = "time = \"/created_at\""},
+           {.name = "id_type",
+            .kind = Kind::choice,
+            .meaning = "`\"integer\"`: ids are 64-bit integers, kept as their digits. Otherwise "
+                       "only strings are ids.",
+            .example = "id_type = \"integer\"",
+            .otherwise = "\"string\"",
+            .choices = {"string", "integer"}},
+           {.name = "id_prefix",
+            .kind = Kind::text,
+            .meaning = "A constant prefix of all ids. What follows it is stored in 16 bytes if it "
+                       "is a canonical UUID or ULID. Also for `cloudevents`, which has no other "
+                       "identity key.",
+            .example = "id_prefix = \"evt_\""}}};
+}
+
+TableSchema consumer() {
+  return {"consumer.*",
+          "[consumer.NAME]",
+          {{.name = "sources",
+            .kind = Kind::texts,
+            .meaning = "Names of sources; one may stand without brackets.",
+            .example = "sources = [\"orders\"]",
+            .required = true},
+           {.name = "batch_max",
+            .kind = Kind::integer,
+            .meaning = "Events in one transaction. After a failing handler at most 64, until the "
+                       "batch is done.",
+            .example = "batch_max = 100",
+            .otherwise = "500",
+            .least = 1,
+            .most = 10'000},
+           {.name = "attempts",
+            .kind = Kind::integer,
+            .meaning = "How often an event whose handler answers `retry` is run in place. Only "
+                       "handlers in C++ do: the failure of an SQL handler is final, or nobody's "
+                       "fault.",
+            .example = "attempts = 5",
+            .otherwise = "3",
+            .least = 1,
+            .most = 100},
+           {.name = "unsupported",
+            .kind = Kind::choice,
+            .meaning = "What happens with a type that no handler matches; `\"ignore\"` counts it "
+                       "as ignored and keeps nothing.",
+            .example = "unsupported = \"ignore\"",
+            .otherwise = "\"dead-letter\"",
+            .choices = {"dead-letter", "ignore"}},
+           {.name = "scope",
+            .kind = Kind::choice,
+            .meaning = "What succeeds or fails as one: all handlers of an event together, or "
+                       "each `\"handler\"` by itself, with its own claims and outcome.",
+            .example = "scope = \"handler\"",
+            .otherwise = "\"consumer\"",
+            .choices = {"consumer", "handler"}},
+           {.name = "key",
+            .kind = Kind::keys,
+            .meaning = "What must happen once: the event, or what it speaks of.",
+            .example = "key = { payment = \"/payment_id\" }",
+            .otherwise = "\"event\""},
+           {.name = "fingerprint",
+            .kind = Kind::choice,
+            .meaning = "How a second delivery of a key is compared with the first: JSON by its "
+                       "content, all data by its bytes, or not at all.",
+            .example = "fingerprint = \"bytes\"",
+            .otherwise = "\"canonical\"",
+            .choices = {"canonical", "bytes", "off"}},
+           {.name = "fingerprint_ignore",
+            .kind = Kind::pointers,
+            .meaning = "Pointers to what may differ between deliveries of one event. Only with "
+                       "`fingerprint = \"canonical\"`.",
+            .example = "fingerprint_ignore = [\"/attempt\", \"/sent_at\"]"},
+           {.name = "on_conflict",
+            .kind = Kind::choice,
+            .meaning = "What happens with a used key that has other data. Its only value today.",
+            .example = "on_conflict = \"dead-letter\"",
+            .otherwise = "\"dead-letter\"",
+            .choices = {"dead-letter"}},
+           {.name = "claim",
+            .kind = Kind::choice,
+            .meaning = "`\"first\"` claims each key before its handler runs, also on a database "
+                       "with several writers where looking it up would do. No effect on SQLite, "
+                       "which has one writer and always claims first.",
+            .example = "claim = \"first\"",
+            .otherwise = "\"auto\"",
+            .choices = {"auto", "first"}},
+           {.name = "handler",
+            .kind = Kind::table_array,
+            .meaning = "What is done: `[[consumer.NAME.handler]]`, in the order of the file.",
+            .example = "[[consumer.billing.handler]]",
+            .required = true}}};
+}
+
+TableSchema handler() {
+  return {"consumer.*.handler",
+          "[[consumer.NAME.handler]]",
+          {{.name = "name",
+            .kind = Kind::text,
+            .meaning = "Recorded as evidence; one of its kind in the consumer.",
+            .example = "name = \"credit\"",
+            .required = true},
+           {.name = "type",
+            .kind = Kind::text,
+            .meaning = "An event type, or a beginning followed by `*`.",
+            .example = "type = \"payment.received\"",
+            .required = true},
+           {.name = "version",
+            .kind = Kind::integer,
+            .meaning = "Recorded as evidence; raise it when the meaning changes.",
+            .example = "version = 2",
+            .otherwise = "1",
+            .least = 1,
+            .most = std::numeric_limits<int>::max()},
+           {.name = "entity",
+            .kind = Kind::pointer,
+            .meaning = "Pointer to what the event is about; recorded as evidence.",
+            .example = "entity = \"/account_id\""},
+           {.name = "key",
+            .kind = Kind::keys,
+            .meaning = "What this handler must do once. Only with `scope = \"handler\"`; without "
+                       "it, the `key` of the consumer.",
+            .example = "key = { payment = \"/payment_id\" }"},
+           {.name = "params",
+            .kind = Kind::named,
+            .meaning = "The parameters of the statements, see below.",
+            .example = "params.account = { at = \"/account_id\", type = \"int64\" }"},
+           {.name = "sql",
+            .kind = Kind::texts,
+            .meaning = "The statements, one string each; one may stand without brackets.",
+            .example = "sql = [\"UPDATE account SET balance = 0 WHERE id = :account\"]",
+            .required = true},
+           {.name = "expect_rows",
+            .kind = Kind::counts,
+            .meaning = "The number of rows that each statement must change, or `\"any\"` for one "
+                       "that may change any number. Another number makes the event dead. One "
+                       "number may stand without brackets if there is one statement, and "
+                       "`\"any\"` always.",
+            .example = "expect_rows = [1]"},
+           {.name = "result",
+            .kind = Kind::result,
+            .meaning = "What is kept as evidence of the effect: parameters, and columns of the "
+                       "last statement's `RETURNING` row, see below.",
+            .example = "result = { account = \":account\" }"}}};
+}
+
+TableSchema parameter() {
+  return {"consumer.*.handler.params.*",
+          "params.NAME",
+          {{.name = "at",
+            .kind = Kind::pointer,
+            .meaning = "Where the value is.",
+            .example = "at = \"/account_id\"",
+            .required = true},
+           {.name = "type",
+            .kind = Kind::choice,
+            .meaning = "What it must be, see below.",
+            .example = "type = \"int64\"",
+            .required = true,
+            .choices = {"int64", "text", "decimal", "double", "bool", "timestamp", "uuid", "bytes",
+                        "json"}},
+           {.name = "required",
+            .kind = Kind::boolean,
+            .meaning = "With `false`, a missing or null value is SQL NULL; otherwise the event "
+                       "is dead.",
+            .example = "required = false",
+            .otherwise = "true"}}};
+}
+
+}  // namespace
+
+const KeySchema* TableSchema::find(std::string_view name) const noexcept {
+  const auto found = std::ranges::find(keys, name, &KeySchema::name);
+  return found == keys.end() ? nullptr : &*found;
+}
+
+const std::vector<TableSchema>& config_schema() {
+  static const std::vector<TableSchema> tables{root(),     store(),   source(),   identity(),
+                                               consumer(), handler(), parameter()};
+  return tables;
+}
+
+const TableSchema& table_schema(std::string_view path) {
+  const auto found = std::ranges::find(config_schema(), path, &TableSchema::path);
+  if (found == config_schema().end()) {
+    throw std::logic_error{"the schema of the configuration has no table " + std::string{path}};
+  }
+  return *found;
+}
+
+bool is_scalar(KeyKind kind) noexcept {
+  switch (kind) {
+    case Kind::text:
+    case Kind::secret:
+    case Kind::integer:
+    case Kind::boolean:
+    case Kind::choice:
+    case Kind::size:
+    case Kind::pointer:
+    case Kind::rule:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::optional<std::int64_t> size_from(std::string_view text) noexcept {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || number < 0) return std::nullopt;
+  const std::string_view name{end, static_cast<std::size_t>(text.data() + text.size() - end)};
+  const auto* unit = std::ranges::find(units, name, &Unit::name);
+  if (unit == units.end() || number > std::numeric_limits<std::int64_t>::max() / unit->bytes) {
+    return std::nullopt;
+  }
+  return number * unit->bytes;
+}
+
+std::string size_text(std::int64_t bytes) {
+  const auto* unit = std::ranges::find_if(
+      units, [&](const Unit& each) { return bytes != 0 && bytes % each.bytes == 0; });
+  if (unit == units.end()) return std::to_string(bytes) + "B";
+  return std::to_string(bytes / unit->bytes) + std::string{unit->name};
+}
+
+}  // namespace onefold

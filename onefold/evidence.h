@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "onefold/event.h"
 
@@ -67,6 +68,8 @@ struct Deferral {
   std::span<const std::string> errors;  ///< The chain, oldest first.
   int attempts = 0;
   Timestamp recorded_at;
+  std::vector<Key> further_keys =
+      {};  ///< That it has claimed besides `key`, if several must be new.
 };
 
 }  // namespace onefold

@@ -13,7 +13,8 @@
 #include "onefold/evidence.h"
 #include "onefold/statements.h"
 
-/// The hot path's view of a database. The cold one (schema, lists) is in housekeeping.h.
+/// The hot path's view of a database. The cold ones are in housekeeping.h
+/// (schema), records.h (lists) and decisions.h (a person's acts).
 ///
 /// Every method throws `Error`. Its kind says what to do: `contention` and `unavailable` end the
 /// whole unit and blame no event; `permanent` is the statement's own fault.
@@ -27,8 +28,11 @@ class Ledger {
   /// looks. Keys are sorted and unique. A row that a rival holds uncommitted is waited for; a rival
   /// that rolls back leaves the key to us (B03). One answer per element, in order (B05).
   virtual std::vector<Claim> claim(std::span<const Evidence> wanted, ClaimMode mode) = 0;
+  /// Gives back keys that were claimed first in this transaction, as if they had never been: an
+  /// event that needs several was not entitled to all of them.
+  virtual void withdraw(std::span<const Key> keys) = 0;
   /// Optimistic: inserts the complete rows; throws `contention` if a rival has one of the keys.
-  /// Claim-first: updates our own uncommitted rows with the outcome, state, handlers and result.
+  /// Claim-first: rewrites our own uncommitted rows.
   virtual void record(std::span<const Evidence> evidence, ClaimMode mode) = 0;
   /// Inserts the rows that hold the bytes. Their inbox rows were inserted in this transaction, but
   /// for `conflict`, which has none. A repetition of the same key and fingerprint is counted.
@@ -98,6 +102,8 @@ class Session {
 };
 
 class Housekeeping;
+class Records;
+class Decisions;
 
 struct StoreTraits {
   /// Nobody else can hold a claim while our transaction is open: looking before claiming, as the
@@ -112,6 +118,8 @@ class Store {
   virtual StoreTraits traits() const = 0;
   virtual std::unique_ptr<Session> connect() = 0;
   virtual std::unique_ptr<Housekeeping> housekeeping() = 0;
+  virtual std::unique_ptr<Records> records() = 0;
+  virtual std::unique_ptr<Decisions> decisions() = 0;
 };
 
 /// How many event sources of a consumer get a scope of their own.

@@ -39,13 +39,21 @@ enum class IdType { string, integer };
 /// Where a plain JSON object carries its identity. A rule is a JSON Pointer ("/event_id") or a
 /// constant ("literal:shop"); an empty rule means absent.
 struct IdentityRule {
-  std::string id = {};      ///< A pointer. There is no generated identity.
+  /// A pointer; or `id_from_bytes`, for events that have no id and never differ in a byte when they
+  /// are repeated; or `id_from_position`, for logs that only grow: the source that reads the log
+  /// fills it in. There is no generated identity.
+  std::string id = {};
   std::string source = {};  ///< Required.
   std::string type = {};    ///< Required.
   std::string subject = {};
   std::string time = {};            ///< RFC 3339 text.
   IdType id_type = IdType::string;  ///< integer: an exact 64-bit integer token, kept as its digits.
 };
+
+/// The id is the SHA-256 of the event's bytes, in hexadecimal digits.
+inline constexpr std::string_view id_from_bytes = "body-hash";
+/// The id is the incarnation and the offset of the event in its log.
+inline constexpr std::string_view id_from_position = "position";
 
 /// Why a rule cannot be used, naming the field; empty if it can.
 std::string identity_defect(const IdentityRule& rule);

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "onefold/error.h"
 
 namespace onefold {
 namespace {
@@ -15,6 +18,7 @@ namespace {
 constexpr char absent_mark = 'A';
 constexpr char bytes_mark = 'B';
 constexpr char json_mark = 'J';
+constexpr char fields_mark = 'F';
 constexpr char null_mark = 'n';
 constexpr char true_mark = 't';
 constexpr char false_mark = 'f';
@@ -50,15 +54,37 @@ bool is_json(std::string_view content_type) noexcept {
 }
 
 struct Fingerprinter::State {
+  FingerprintRule rule;
   JsonDocument document;
-  std::string text;                ///< What will be hashed.
-  std::vector<JsonValue> members;  ///< Of all objects that are being written, innermost last.
+  std::vector<const char*> ignored;  ///< Where the values begin that do not count.
+  std::string text;                  ///< What will be hashed.
+  std::vector<JsonValue> members;    ///< Of all objects that are being written, innermost last.
+
+  Fingerprint of_bytes(const Event& event) {
+    if (!event.data) return sha256_128({&absent_mark, 1});
+    text.assign(1, bytes_mark);
+    text.append(*event.data);
+    return sha256_128(text);
+  }
 
   void write_text(char mark, std::string_view content) {
     text.push_back(mark);
     for (int shift = 24; shift >= 0; shift -= 8)
       text.push_back(static_cast<char>(content.size() >> shift));
     text.append(content);
+  }
+
+  /// No two values begin at the same byte, but for one within another's first, which has a bracket
+  /// before it.
+  bool counts(const JsonValue& value) const {
+    return ignored.empty() || std::ranges::find(ignored, value.raw().data()) == ignored.end();
+  }
+
+  void ignore_in(const JsonValue& data) {
+    ignored.clear();
+    for (const std::string& pointer : rule.ignore) {
+      if (const auto value = data.at(pointer)) ignored.push_back(value->raw().data());
+    }
   }
 
   /// Recursive, as deep as the document, which has a limit.
@@ -78,7 +104,9 @@ struct Fingerprinter::State {
         break;
       case JsonKind::array:
         text.push_back(array_mark);
-        for (auto element = value.first(); element; element = element->next()) write(*element);
+        for (auto element = value.first(); element; element = element->next()) {
+          if (counts(*element)) write(*element);
+        }
         text.push_back(array_end_mark);
         break;
       case JsonKind::object:
@@ -89,7 +117,9 @@ struct Fingerprinter::State {
 
   void write_object(const JsonValue& object) {
     const std::size_t begin = members.size();
-    for (auto member = object.first(); member; member = member->next()) members.push_back(*member);
+    for (auto member = object.first(); member; member = member->next()) {
+      if (counts(*member)) members.push_back(*member);
+    }
     const std::size_t end = members.size();
     std::sort(
         members.begin() + static_cast<std::ptrdiff_t>(begin), members.end(),
@@ -105,22 +135,54 @@ struct Fingerprinter::State {
   }
 };
 
-Fingerprinter::Fingerprinter() : state_{std::make_unique<State>()} {}
+Fingerprinter::Fingerprinter(FingerprintRule rule) : state_{std::make_unique<State>()} {
+  for (const std::string& pointer : rule.ignore) {
+    const std::string defect = pointer_defect(pointer);
+    if (pointer.empty() || !defect.empty()) {
+      throw Error{ErrorKind::bad_configuration,
+                  "fingerprint: what is ignored must be a JSON Pointer to a part of the data"};
+    }
+  }
+  if (!rule.ignore.empty() && rule.kind != FingerprintRule::Kind::canonical) {
+    throw Error{ErrorKind::bad_configuration,
+                "fingerprint: only a canonical fingerprint can ignore parts of the data"};
+  }
+  state_->rule = std::move(rule);
+}
 Fingerprinter::~Fingerprinter() = default;
 
 Fingerprint Fingerprinter::of(const Event& event) {
-  if (!event.data) return sha256_128({&absent_mark, 1});
   // Bytes that only claim to be JSON are as good as any others.
-  if (is_json(event.content_type) && state_->document.parse(*event.data))
-    return of(state_->document.root());
-  state_->text.assign(1, bytes_mark);
-  state_->text.append(*event.data);
+  if (state_->rule.kind == FingerprintRule::Kind::canonical && event.data &&
+      is_json(event.content_type) && state_->document.parse(*event.data)) {
+    return of(event, state_->document.root());
+  }
+  if (state_->rule.kind == FingerprintRule::Kind::off) return {};
+  return state_->of_bytes(event);
+}
+
+Fingerprint Fingerprinter::of(const Event& event, const JsonValue& data) {
+  if (state_->rule.kind == FingerprintRule::Kind::off) return {};
+  if (state_->rule.kind == FingerprintRule::Kind::bytes) return state_->of_bytes(event);
+  state_->text.assign(1, json_mark);
+  state_->ignore_in(data);
+  state_->write(data);
   return sha256_128(state_->text);
 }
 
-Fingerprint Fingerprinter::of(const JsonValue& data) {
-  state_->text.assign(1, json_mark);
-  state_->write(data);
+Fingerprint Fingerprinter::of_fields(const JsonValue& data, std::span<const std::string> pointers) {
+  if (state_->rule.kind == FingerprintRule::Kind::off) return {};
+  state_->text.assign(1, fields_mark);
+  state_->ignore_in(data);
+  for (const std::string& pointer : pointers) {
+    const auto value = data.at(pointer);
+    state_->write_text(string_mark, pointer);
+    if (value && state_->counts(*value)) {
+      state_->write(*value);
+    } else {
+      state_->text.push_back(absent_mark);
+    }
+  }
   return sha256_128(state_->text);
 }
 

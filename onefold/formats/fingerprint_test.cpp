@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "onefold/error.h"
 #include "onefold/formats/json_generator.h"
 
 namespace onefold {
@@ -119,7 +120,63 @@ TEST(Fingerprint, ParsedDataGivesTheSame) {
   JsonDocument document;
   ASSERT_TRUE(document.parse(R"({"wrapped": {"b": 1, "a": [2]}})"));
   Fingerprinter fingerprinter;
-  EXPECT_EQ(fingerprinter.of(*document.root().member("wrapped")), of(R"({"a":[2],"b":1})"));
+  EXPECT_EQ(fingerprinter.of({}, *document.root().member("wrapped")), of(R"({"a":[2],"b":1})"));
+}
+
+Event event_with(std::string data) {
+  Event event;
+  event.data = std::move(data);
+  return event;
+}
+
+TEST(Fingerprint, BytesTellEveryByte) {
+  Fingerprinter bytes{{.kind = FingerprintRule::Kind::bytes}};
+  EXPECT_EQ(bytes.of(event_with(R"({"a": 1})")), bytes.of(event_with(R"({"a": 1})")));
+  EXPECT_NE(bytes.of(event_with(R"({"a": 1})")), bytes.of(event_with(R"({"a":1})")));
+  EXPECT_NE(bytes.of(event_with("")), bytes.of(Event{}));
+}
+
+TEST(Fingerprint, OffIsAllZero) {
+  Fingerprinter off{{.kind = FingerprintRule::Kind::off}};
+  EXPECT_EQ(off.of(event_with("1")), Fingerprint{});
+  EXPECT_EQ(off.of(Event{}), Fingerprint{});
+}
+
+TEST(Fingerprint, WhatIsIgnoredMayDifferOrBeAbsent) {
+  Fingerprinter ignoring{{.ignore = {"/attempt", "/meta/sent", "/list/0"}}};
+  const auto first = ignoring.of(
+      event_with(R"({"a":1,"attempt":1,"meta":{"sent":"x","k":2},"list":[1,2]})"));
+  EXPECT_EQ(first, ignoring.of(event_with(
+                       R"({"meta":{"k":2,"sent":{"deep":[1]}},"a":1,"attempt":[9],"list":[{},2]})")));
+  EXPECT_EQ(first, ignoring.of(event_with(R"({"a":1,"meta":{"k":2},"list":[1,2]})")));
+  EXPECT_NE(first, ignoring.of(event_with(R"({"a":1,"meta":{"k":2},"list":[1,3]})")));
+  EXPECT_NE(first, ignoring.of(event_with(R"({"a":1,"k":2,"list":[1,2]})")));
+  EXPECT_NE(first, ignoring.of(event_with(R"({"a":{"attempt":1},"meta":{"k":2},"list":[1,2]})")));
+}
+
+TEST(Fingerprint, ARuleThatContradictsItselfIsRefused) {
+  EXPECT_THROW(Fingerprinter({.kind = FingerprintRule::Kind::bytes, .ignore = {"/a"}}), Error);
+  EXPECT_THROW(Fingerprinter({.ignore = {"a"}}), Error);
+  EXPECT_THROW(Fingerprinter({.ignore = {""}}), Error);
+}
+
+Fingerprint of_fields(std::string_view data, const std::vector<std::string>& pointers) {
+  JsonDocument document;
+  EXPECT_TRUE(document.parse(data));
+  Fingerprinter fingerprinter;
+  return fingerprinter.of_fields(document.root(), pointers);
+}
+
+TEST(Fingerprint, FieldsAloneAreCompared) {
+  const std::vector<std::string> pointers{"/amount", "/to/account"};
+  const auto first = of_fields(R"({"id":1,"amount":5,"to":{"account":7}})", pointers);
+  EXPECT_EQ(first, of_fields(R"({"to":{"account":7,"x":1},"id":2,"amount":5})", pointers));
+  EXPECT_NE(first, of_fields(R"({"amount":5,"to":{"account":8}})", pointers));
+  EXPECT_NE(first, of_fields(R"({"amount":5,"to":{}})", pointers));
+  // A field that is absent is not null, and no field's value can move to another.
+  EXPECT_NE(of_fields(R"({"amount":null})", pointers), of_fields("{}", pointers));
+  EXPECT_NE(of_fields(R"({"a":1})", {"/a", "/b"}), of_fields(R"({"b":1})", {"/a", "/b"}));
+  EXPECT_NE(of_fields(R"({"a":1})", {"/a"}), of_fields(R"({"b":1})", {"/b"}));
 }
 
 TEST(Fingerprint, KnowsJsonContentTypes) {

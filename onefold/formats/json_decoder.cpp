@@ -4,11 +4,16 @@
 #include "onefold/error.h"
 #include "onefold/formats/decoder.h"
 #include "onefold/formats/envelope.h"
+#include "onefold/formats/fingerprint.h"
 
 namespace onefold {
 namespace {
 
 constexpr std::string_view literal_prefix = "literal:";
+
+bool is_derived(std::string_view id) {
+  return id == id_from_bytes || id == id_from_position;
+}
 
 std::string defect_of(std::string_view field, std::string_view rule, bool required, bool literal) {
   const std::string start = "identity." + std::string{field} + ": ";
@@ -50,7 +55,11 @@ class JsonDecoder final : public Decoder {
     const auto object = envelope_.open(bytes, delivery);
     if (!object) return;
     Event& event = delivery.event;
-    envelope_.read_id(id_.in(*object), id_type_, event.id);
+    if (id_.text == id_from_bytes) {
+      event.id = sha256_hex(bytes);
+    } else if (id_.text != id_from_position) {
+      envelope_.read_id(id_.in(*object), id_type_, event.id);
+    }
     read(source_, *object, "SOURCE_MISSING: the event has no source", event.source);
     read(type_, *object, "TYPE_MISSING: the event has no type", event.type);
     read(subject_, *object, {}, event.subject);
@@ -81,8 +90,12 @@ class JsonDecoder final : public Decoder {
 }  // namespace
 
 std::string identity_defect(const IdentityRule& rule) {
+  if (is_derived(rule.id) && rule.id_type == IdType::integer) {
+    return "identity.id: \"" + rule.id + "\" makes texts, no integers";
+  }
+  const std::string id_defect = is_derived(rule.id) ? "" : defect_of("id", rule.id, true, false);
   for (const std::string& defect :
-       {defect_of("id", rule.id, true, false), defect_of("source", rule.source, true, true),
+       {id_defect, defect_of("source", rule.source, true, true),
         defect_of("type", rule.type, true, true), defect_of("subject", rule.subject, false, true),
         defect_of("time", rule.time, false, false)}) {
     if (!defect.empty()) return defect;

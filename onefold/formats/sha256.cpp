@@ -29,10 +29,14 @@ class Sha256 {
     if (EVP_DigestUpdate(context_.get(), bytes, size) != 1) throw std::bad_alloc{};
   }
   /// Leaves the context ready for the next text.
-  std::array<std::uint8_t, 16> finish() {
+  std::array<std::uint8_t, 32> finish_whole() {
     std::array<std::uint8_t, 32> digest;
     if (EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr) != 1) throw std::bad_alloc{};
     begin(nullptr);
+    return digest;
+  }
+  std::array<std::uint8_t, 16> finish() {
+    const std::array<std::uint8_t, 32> digest = finish_whole();
     std::array<std::uint8_t, 16> cut;
     std::copy_n(digest.begin(), cut.size(), cut.begin());
     return cut;
@@ -63,7 +67,23 @@ std::array<std::uint8_t, 16> sha256_128(std::string_view bytes) {
   return hash.finish();
 }
 
+std::string sha256_hex(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  Sha256& hash = hash_of_thread();
+  hash.add(bytes.data(), bytes.size());
+  std::string text;
+  for (const std::uint8_t byte : hash.finish_whole()) {
+    text.push_back(digits[byte >> 4U]);
+    text.push_back(digits[byte & 0xFU]);
+  }
+  return text;
+}
+
 std::array<std::uint8_t, 16> sha256_128_of_parts(std::initializer_list<std::string_view> parts) {
+  return sha256_128_of_parts(std::span{parts.begin(), parts.size()});
+}
+
+std::array<std::uint8_t, 16> sha256_128_of_parts(std::span<const std::string_view> parts) {
   Sha256& hash = hash_of_thread();
   for (const std::string_view part : parts) {
     std::array<std::uint8_t, 8> length;

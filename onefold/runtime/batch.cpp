@@ -1,19 +1,25 @@
 #include "onefold/runtime/batch.h"
 
 #include <algorithm>
+#include <array>
 
 namespace onefold {
 namespace {
 
-bool same_key(const Item* left, const Item* right) {
-  return left->key == right->key;
+constexpr Fingerprint not_compared{};
+
+template <class Visit>
+void for_each_key(Item& item, Visit visit) {
+  visit(item.key);
+  for (ItemKey& key : item.further_keys) visit(key);
 }
 
-Evidence evidence_of(const Item& item, Timestamp recorded_at) {
+/// The keys of a dead event are claimed too: it waits for a person.
+Evidence evidence_of(const Item& item, const ItemKey& key, Timestamp recorded_at) {
   const Event& event = item.delivery->event;
   const Outcome outcome = item.outcome.value_or(Outcome::applied);
   const bool ran = outcome == Outcome::applied && item.route != nullptr;
-  return {.key = item.key,
+  return {.key = key.key,
           .outcome = outcome,
           .waiting = outcome == Outcome::dead,
           .event_source = event.source,
@@ -22,7 +28,7 @@ Evidence evidence_of(const Item& item, Timestamp recorded_at) {
           .event_time = event.time,
           .entity = item.entity,
           .handled_by = ran ? std::string_view{item.route->handled_by} : std::string_view{},
-          .fingerprint = item.fingerprint,
+          .fingerprint = key.fingerprint,
           .result = item.result,
           .recorded_at = recorded_at};
 }
@@ -30,9 +36,28 @@ Evidence evidence_of(const Item& item, Timestamp recorded_at) {
 const std::vector<std::string> conflict_errors{
     "ID_REUSE: another event with other data has this identity already; both are kept"};
 
-/// A second delivery of the same key: the same event again, or another one that took its identity.
-Outcome repetition(const Fingerprint& first, const Item& item) {
-  return first == item.fingerprint ? Outcome::duplicate : Outcome::conflict;
+/// A claim made first says this about it already.
+bool said_by_its_claim(const Item& item) {
+  return item.result.empty() && (item.outcome == Outcome::applied || item.outcome == item.verdict);
+}
+
+/// From the mildest to the worst.
+std::size_t severity(Outcome outcome) {
+  constexpr std::array order{Outcome::ignored, Outcome::duplicate, Outcome::applied,
+                             Outcome::stale,   Outcome::deferred,  Outcome::dead,
+                             Outcome::conflict};
+  return static_cast<std::size_t>(std::ranges::find(order, outcome) - order.begin());
+}
+
+Settled settle_delivery(const Item& last) {
+  Settled worst{last.delivery, last.outcome.value_or(Outcome::applied), last.result};
+  for (const Item* item = &last - last.part; item != &last; ++item) {
+    const Outcome outcome = item->outcome.value_or(Outcome::applied);
+    if (severity(outcome) > severity(worst.outcome)) {
+      worst = {item->delivery, outcome, item->result};
+    }
+  }
+  return worst;
 }
 
 }  // namespace
@@ -40,7 +65,8 @@ Outcome repetition(const Fingerprint& first, const Item& item) {
 void Unit::restart() const {
   for (Item& item : items_) {
     item.outcome = item.verdict;
-    item.fresh = false;
+    item.conflicting = nullptr;
+    item.committed = false;
     item.result.clear();
     if (item.verdict) continue;  // What led to the verdict stays true.
     item.attempts = 0;
@@ -50,58 +76,92 @@ void Unit::restart() const {
 }
 
 std::vector<Evidence> Unit::wanted(Timestamp recorded_at) {
-  by_key_.clear();
+  struct Wish {
+    Item* item;
+    ItemKey* key;
+  };
+  std::vector<Wish> wishes;
+  wishes.reserve(items_.size());
   for (Item& item : items_) {
-    if (item.verdict != Outcome::ignored) by_key_.push_back(&item);
+    if (item.verdict == Outcome::ignored) continue;
+    for_each_key(item, [&](ItemKey& key) { wishes.push_back({&item, &key}); });
   }
   // Ids that are ordered by time arrive sorted already, which is much cheaper to see than to do.
   // Items of one key stay in the order of their arrival, which is that of their places.
-  const auto earlier = [](const Item* left, const Item* right) {
-    const auto order = left->key <=> right->key;
-    return order != 0 ? order < 0 : left < right;
+  const auto earlier = [](const Wish& left, const Wish& right) {
+    const auto order = left.key->key <=> right.key->key;
+    return order != 0 ? order < 0 : left.item < right.item;
   };
-  if (!std::ranges::is_sorted(by_key_, earlier)) std::ranges::sort(by_key_, earlier);
+  if (!std::ranges::is_sorted(wishes, earlier)) std::ranges::sort(wishes, earlier);
+  slots_.clear();
   std::vector<Evidence> wanted;
-  wanted.reserve(by_key_.size());
-  for (std::size_t i = 0; i < by_key_.size(); ++i) {
-    if (i > 0 && same_key(by_key_[i - 1], by_key_[i])) continue;
-    wanted.push_back(evidence_of(*by_key_[i], recorded_at));
+  wanted.reserve(wishes.size());
+  for (const Wish& wish : wishes) {
+    if (slots_.empty() || slots_.back().leader_key->key != wish.key->key) {
+      slots_.push_back({.leader = wish.item, .leader_key = wish.key});
+      wanted.push_back(evidence_of(*wish.item, *wish.key, recorded_at));
+    }
+    wish.key->slot = slots_.size() - 1;
   }
   return wanted;
 }
 
 void Unit::settle_claims(std::span<const Claim> claims) {
   auto claim = claims.begin();
-  for (auto first = by_key_.begin(); first != by_key_.end(); ++claim) {
-    const auto end = std::find_if(first, by_key_.end(),
-                                  [&](const Item* item) { return !same_key(*first, item); });
-    Item& leader = **first;
-    Fingerprint known = leader.fingerprint;
-    if (claim->state == ClaimState::fresh) {
-      leader.fresh = true;
-    } else {
-      known = claim->fingerprint;
-      leader.outcome = repetition(known, leader);
-      // Our own commit, whose answer was lost, has worked after all.
-      const bool ours = leader.in_doubt && leader.in_doubt->recorded_at == claim->recorded_at;
-      if (ours) leader.outcome = leader.in_doubt->outcome;
-    }
-    for (auto other = first + 1; other != end; ++other) {
-      (*other)->outcome = repetition(known, **other);
-    }
-    first = end;
+  for (Slot& slot : slots_) {
+    slot.known = claim->state != ClaimState::fresh;
+    slot.fingerprint = claim->fingerprint;
+    slot.recorded_at = claim->recorded_at;
+    slot.holder = nullptr;
+    ++claim;
   }
+  for (Item& item : items_) {
+    if (item.verdict != Outcome::ignored) settle(item);
+  }
+}
+
+void Unit::settle(Item& item) {
+  bool taken = false;
+  for_each_key(item, [&](const ItemKey& key) {
+    const Slot& slot = slots_[key.slot];
+    if (slot.known && item.in_doubt && item.in_doubt->recorded_at == slot.recorded_at) {
+      item.committed = true;
+    }
+    if (!slot.known && slot.holder == nullptr) return;
+    taken = true;
+    const bool same = slot.fingerprint == key.fingerprint || slot.fingerprint == not_compared ||
+                      key.fingerprint == not_compared;
+    if (!same && item.conflicting == nullptr) item.conflicting = &key;
+  });
+  if (item.committed) {
+    item.outcome = item.in_doubt->outcome;  // Its answer was lost, and yet it has worked.
+  } else if (taken) {
+    item.outcome = item.conflicting != nullptr ? Outcome::conflict : Outcome::duplicate;
+  } else {
+    for_each_key(item, [&](const ItemKey& key) {
+      Slot& slot = slots_[key.slot];
+      slot.holder = &item;
+      slot.holder_key = &key;
+      slot.fingerprint = key.fingerprint;
+    });
+  }
+}
+
+std::vector<Key> Unit::unheld() const {
+  std::vector<Key> keys;
+  for (const Slot& slot : slots_) {
+    if (!slot.known && slot.holder == nullptr) keys.push_back(slot.leader_key->key);
+  }
+  return keys;
 }
 
 std::vector<Evidence> Unit::evidence(Timestamp recorded_at, ClaimMode mode) const {
   std::vector<Evidence> evidence;
-  evidence.reserve(by_key_.size());
-  for (const Item* item : by_key_) {
-    if (!item->fresh) continue;
-    const bool claimed_as_is = item->result.empty() && (item->outcome == Outcome::applied ||
-                                                        item->outcome == item->verdict);
-    if (mode == ClaimMode::claim_first && claimed_as_is) continue;
-    evidence.push_back(evidence_of(*item, recorded_at));
+  for (const Slot& slot : slots_) {
+    if (slot.holder == nullptr) continue;
+    const bool written = mode == ClaimMode::claim_first && slot.holder == slot.leader;
+    if (written && said_by_its_claim(*slot.holder)) continue;
+    evidence.push_back(evidence_of(*slot.holder, *slot.holder_key, recorded_at));
   }
   return evidence;
 }
@@ -109,29 +169,37 @@ std::vector<Evidence> Unit::evidence(Timestamp recorded_at, ClaimMode mode) cons
 std::vector<Deferral> Unit::deferrals(ConsumerId consumer, std::string_view source,
                                       Timestamp recorded_at) const {
   std::vector<Deferral> deferrals;
-  for (const Item* item : by_key_) {
-    const bool dead = item->outcome == Outcome::dead && item->fresh;
-    const bool repeated = item->outcome == Outcome::duplicate && item->keyed_by_bytes;
-    const bool conflict = item->outcome == Outcome::conflict;
+  for (const Item& item : items_) {
+    const bool dead = item.outcome == Outcome::dead && !item.committed;
+    const bool repeated = item.outcome == Outcome::duplicate && item.keyed_by_bytes;
+    const bool conflict = item.outcome == Outcome::conflict;
+    // A conflict of a commit that was in doubt is counted once more: twice is better than never.
     if (!dead && !repeated && !conflict) continue;
-    deferrals.push_back({.key = item->key,
-                         .fingerprint = item->fingerprint,
-                         .consumer = consumer,
-                         .source = source,
-                         .delivery = item->delivery,
-                         .reason = conflict ? DeferralReason::conflict : DeferralReason::dead,
-                         .handler = item->failed_handler,
-                         .errors = conflict ? conflict_errors : item->errors,
-                         .attempts = item->attempts,
-                         .recorded_at = recorded_at});
+    const ItemKey& key = conflict ? *item.conflicting : item.key;
+    Deferral deferral{.key = key.key,
+                      .fingerprint = key.fingerprint,
+                      .consumer = consumer,
+                      .source = source,
+                      .delivery = item.delivery,
+                      .reason = conflict ? DeferralReason::conflict : DeferralReason::dead,
+                      .handler = item.failed_handler,
+                      .errors = conflict ? conflict_errors : item.errors,
+                      .attempts = item.attempts,
+                      .recorded_at = recorded_at};
+    if (dead) {
+      for (const ItemKey& further : item.further_keys) deferral.further_keys.push_back(further.key);
+    }
+    if (deferral.handler.empty() && item.route != nullptr) deferral.handler = item.route->scope;
+    deferrals.push_back(std::move(deferral));
   }
+  std::ranges::stable_sort(deferrals, {}, &Deferral::key);
   return deferrals;
 }
 
 std::vector<Position> Unit::positions() const {
   std::vector<Position> positions;
   for (const Item& item : items_) {
-    if (!item.delivery->position) continue;
+    if (!item.last_part || !item.delivery->position) continue;
     const Position& position = *item.delivery->position;
     const auto known = std::ranges::find_if(
         positions, [&](const Position& p) { return p.partition == position.partition; });
@@ -148,7 +216,7 @@ std::vector<Settled> Unit::settled() const {
   std::vector<Settled> settled;
   settled.reserve(items_.size());
   for (const Item& item : items_) {
-    settled.push_back({item.delivery, item.outcome.value_or(Outcome::applied), item.result});
+    if (item.last_part) settled.push_back(settle_delivery(item));
   }
   return settled;
 }

@@ -13,29 +13,43 @@
 
 namespace onefold {
 
-/// The handlers that an event type leads to.
+/// The handlers that run for an event under one claim and one outcome.
 struct Route {
   std::vector<const HandlerSpec*> handlers;
-  std::string handled_by;  ///< "credit@1 notify@3".
+  std::string handled_by;             ///< "credit@1 notify@3".
+  std::string_view scope;             ///< The handler's name, if it has a scope of its own.
+  const std::vector<KeySpec>* keys;   ///< Never null, never empty.
+  std::vector<std::string> compared;  ///< What a business key's fingerprint covers; empty: all.
 };
 
-/// A delivery on its way through the loop.
-struct Item {
-  explicit Item(const Delivery& one) : delivery{&one} {}
-
-  const Delivery* delivery;  ///< Never null; the worker keeps it.
-
-  // Known once it is identified.
+/// One of the keys of an item, and what tells a repetition from a conflict.
+struct ItemKey {
   Key key;
   Fingerprint fingerprint{};
-  const Route* route = nullptr;
+  std::size_t slot = 0;  ///< Its place among the keys of the unit.
+};
+
+/// A delivery on its way through the loop; with a scope for each handler, its part for one of them.
+struct Item {
+  explicit Item(const Delivery& one, const Route* through = nullptr)
+      : delivery{&one}, route{through} {}
+
+  const Delivery* delivery;  ///< Never null; the worker keeps it.
+  const Route* route;        ///< Null if the delivery could not be decoded.
+  std::size_t part = 0;      ///< The items of one delivery follow each other, and count from 0.
+  bool last_part = true;
+
+  // Known once it is identified.
+  ItemKey key;
+  std::vector<ItemKey> further_keys;  ///< If more than one thing must happen once.
   std::string entity;
   bool keyed_by_bytes = false;     ///< Undecodable and without a position: repetitions are counted.
   std::optional<Outcome> verdict;  ///< Decided before any handler: dead, or ignored.
 
   // Started again with each transaction: what was rolled back uses up nobody's attempts.
-  std::optional<Outcome> outcome;  ///< Absent: its handlers are still to run.
-  bool fresh = false;              ///< The claim is ours, in this transaction.
+  std::optional<Outcome> outcome;        ///< Absent: its handlers are still to run.
+  const ItemKey* conflicting = nullptr;  ///< The key that an event with other data has.
+  bool committed = false;                ///< By our own commit that had been in doubt.
   std::string result;
   int attempts = 0;                 ///< That a handler has refused under the claim.
   std::vector<std::string> errors;  ///< Oldest first.
@@ -61,21 +75,39 @@ class Unit {
   /// What to claim: one element per key, sorted by key. The first delivery of a key stands for it.
   std::vector<Evidence> wanted(Timestamp recorded_at);
   /// Takes the answers to `wanted`: duplicates and conflicts are decided here and nowhere else
-  /// (B05, B22).
+  /// (B05, B22). Of several keys one that is taken is enough; who is first has all of its own.
   void settle_claims(std::span<const Claim> claims);
+  /// Keys that were free, and that no event of the unit is entitled to after all: it had another
+  /// one that was taken.
+  std::vector<Key> unheld() const;
   /// What to write. Optimistic: the evidence of all fresh events. Claim-first: of those only that
   /// differ from what their claim says already.
   std::vector<Evidence> evidence(Timestamp recorded_at, ClaimMode mode) const;
   /// What to set aside, with its bytes.
   std::vector<Deferral> deferrals(ConsumerId consumer, std::string_view source,
                                   Timestamp recorded_at) const;
-  /// The last position of each partition.
+  /// The last position of each partition, of deliveries that are complete with this unit.
   std::vector<Position> positions() const;
+  /// Those deliveries. The worst of what became of its parts is what became of a delivery
+  /// (semantics 8).
   std::vector<Settled> settled() const;
 
  private:
+  /// A key of the unit, and who has it.
+  struct Slot {
+    const Item* leader;  ///< The first delivery with this key.
+    const ItemKey* leader_key;
+    const Item* holder = nullptr;  ///< Who has it now; null if nobody, or somebody earlier, has.
+    const ItemKey* holder_key = nullptr;
+    bool known = false;         ///< An earlier transaction has it.
+    Fingerprint fingerprint{};  ///< Of whoever has it.
+    Timestamp recorded_at{};    ///< Of the earlier transaction.
+  };
+
+  void settle(Item& item);
+
   std::span<Item> items_;
-  std::vector<Item*> by_key_;  ///< Sorted by key, then by arrival; those without a claim left out.
+  std::vector<Slot> slots_;  ///< Sorted by key.
 };
 
 }  // namespace onefold

@@ -288,7 +288,7 @@ TEST(Failure, P10_ScopesThatARestoreHasTakenBackAreAllottedAnew) {
   world.run();
   EXPECT_EQ(world.cell("A"), 10);
   EXPECT_EQ(world.cell("B"), 10);
-  EXPECT_EQ(world.model->housekeeping()->scopes().size(), 2U);
+  EXPECT_EQ(world.model->records()->scopes().size(), 2U);
 }
 
 TEST(Failure, P10_AKillAtAnyStepAfterARestoreLosesNothing) {

@@ -18,6 +18,10 @@ constexpr std::string_view position_form = "position";
 constexpr std::string_view bytes_form = "bytes";
 constexpr std::string_view uuid_form = "uuid";
 constexpr std::string_view ulid_form = "ulid";
+constexpr std::string_view values_form = "values";
+constexpr std::string_view one_value_start = "values+";
+constexpr char text_mark = '"';
+constexpr char integer_mark = '#';
 
 constexpr std::uint8_t no_digit = 0xFF;
 
@@ -102,13 +106,22 @@ KeyRule::KeyRule(std::vector<std::string> id_prefixes) : id_prefixes_{std::move(
       throw Error{ErrorKind::bad_configuration,
                   "An id prefix is empty: leave it out, ids without a prefix need none."};
     }
-    forms_.push_back(
-        {std::string{uuid_form} + ":" + prefix, std::string{ulid_form} + ":" + prefix});
+    forms_.push_back(forms_of({}, ":" + prefix));
+    value_forms_.push_back(forms_of(one_value_start, ":" + prefix));
   }
-  forms_.push_back({std::string{uuid_form}, std::string{ulid_form}});
+  forms_.push_back(forms_of({}, {}));
+  value_forms_.push_back(forms_of(one_value_start, {}));
 }
 
-DerivedKey KeyRule::of_id(std::string_view id) const {
+KeyRule::Forms KeyRule::forms_of(std::string_view start, std::string_view prefix) {
+  const auto joined = [&](std::string_view kind) {
+    return std::string{start}.append(kind).append(prefix);
+  };
+  return {joined(uuid_form), joined(ulid_form)};
+}
+
+/// Absent if the id does not keep its bytes.
+std::optional<DerivedKey> KeyRule::of_ordered_id(std::string_view id, bool as_value) const {
   DerivedKey key;
   const auto keeps_its_bytes = [&key](std::string_view text, const Forms& forms) {
     key.form = forms.uuid;
@@ -116,14 +129,32 @@ DerivedKey KeyRule::of_id(std::string_view id) const {
     key.form = forms.ulid;
     return read_ulid(text, key.bytes);
   };
+  const std::vector<Forms>& forms = as_value ? value_forms_ : forms_;
   for (std::size_t index = 0; index < id_prefixes_.size(); ++index) {
     const std::string& prefix = id_prefixes_[index];
     if (!id.starts_with(prefix)) continue;
-    if (keeps_its_bytes(id.substr(prefix.size()), forms_[index])) return key;
+    if (keeps_its_bytes(id.substr(prefix.size()), forms[index])) return key;
     break;
   }
-  if (keeps_its_bytes(id, forms_.back())) return key;
+  if (keeps_its_bytes(id, forms.back())) return key;
+  return {};
+}
+
+DerivedKey KeyRule::of_id(std::string_view id) const {
+  if (const auto key = of_ordered_id(id, false)) return *key;
   return {hashed_form, sha256_128_of_parts({id})};
+}
+
+DerivedKey KeyRule::of_values(std::span<const KeyValue> values) const {
+  if (values.size() == 1 && !values.front().integer) {
+    if (const auto key = of_ordered_id(values.front().text, true)) return *key;
+  }
+  std::vector<std::string> parts;
+  for (const KeyValue& value : values) {
+    parts.push_back((value.integer ? integer_mark : text_mark) + std::string{value.text});
+  }
+  return {values_form,
+          sha256_128_of_parts(std::vector<std::string_view>{parts.begin(), parts.end()})};
 }
 
 DerivedKey KeyRule::of_source_and_id(std::string_view source, std::string_view id) const {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,12 @@ namespace onefold {
 struct DerivedKey {
   std::string_view form;  ///< Lives as long as the rule.
   std::array<std::uint8_t, 16> bytes{};
+};
+
+/// One value of a business key.
+struct KeyValue {
+  bool integer = false;   ///< The digits of a 64-bit integer; otherwise a text.
+  std::string_view text;  ///< "1" the text and 1 the number are two values (B29).
 };
 
 /// Derives keys from identities. The same identity gives the same key for ever: this is a file
@@ -35,6 +42,9 @@ class KeyRule {
   DerivedKey of_id(std::string_view id) const;
   /// Form "source+hashed": for consumers with more event sources than get a scope of their own.
   DerivedKey of_source_and_id(std::string_view source, std::string_view id) const;
+  /// Form "values", or "values+uuid", "values+ulid:PREFIX", ... for a single text that keeps its
+  /// bytes as an id does.
+  DerivedKey of_values(std::span<const KeyValue> values) const;
   /// Form "position": bytes that could not be decoded, on an owned log (semantics 2.5).
   DerivedKey of_position(const Position& position) const;
   /// Form "bytes": bytes that could not be decoded, elsewhere.
@@ -48,8 +58,12 @@ class KeyRule {
     std::string uuid;
     std::string ulid;
   };
+  static Forms forms_of(std::string_view start, std::string_view prefix);
+  std::optional<DerivedKey> of_ordered_id(std::string_view id, bool as_value) const;
+
   std::vector<std::string> id_prefixes_;  ///< Longest first.
   std::vector<Forms> forms_;              ///< One per prefix, then those without.
+  std::vector<Forms> value_forms_;        ///< The same, of business keys.
 };
 
 /// The key of an id under a stored form; absent if the id does not have that form. For `inbox why`.

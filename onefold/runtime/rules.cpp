@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
+
+#include "onefold/formats/json.h"
 
 namespace onefold {
 namespace {
@@ -16,22 +19,123 @@ std::vector<std::string> id_prefixes_of(std::span<const SourceFactory> sources) 
   return {prefixes.begin(), prefixes.end()};
 }
 
-std::string rules_of(std::span<const SourceFactory> sources) {
-  std::string prefixes;
-  for (const std::string& prefix : id_prefixes_of(sources)) {
-    prefixes += (prefixes.empty() ? "" : ",") + prefix;
+namespace {
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : ",") + text;
+  return all;
+}
+
+std::string text_of(const std::vector<KeySpec>& keys) {
+  if (keys.empty()) return "event";
+  std::string text;
+  for (const KeySpec& key : keys) {
+    text += text.empty() ? "" : " + ";
+    text += key.rule.empty() ? "event" : key.rule + "(" + joined(key.values) + ")";
   }
-  std::string rules =
-      "fingerprint = canonical\n"
-      "key = event\n"
-      "order = none\n"
-      "scope = consumer\n";
-  rules += "id_prefixes = " + (prefixes.empty() ? "none" : prefixes) + "\n";
+  return text;
+}
+
+std::string text_of(const FingerprintRule& rule) {
+  switch (rule.kind) {
+    case FingerprintRule::Kind::bytes:
+      return "bytes";
+    case FingerprintRule::Kind::off:
+      return "off";
+    case FingerprintRule::Kind::canonical:
+      break;
+  }
+  return rule.ignore.empty() ? "canonical" : "canonical without " + joined(rule.ignore);
+}
+
+bool has_business_key(const std::vector<KeySpec>& keys) {
+  return std::ranges::any_of(keys, [](const KeySpec& key) { return !key.rule.empty(); });
+}
+
+/// What the keys of a handler depend on, beyond the rules of its consumer.
+std::string rules_of(const HandlerSpec& handler, const Consumer& consumer) {
+  const auto& keys = handler.keys.empty() ? consumer.keys : handler.keys;
+  std::string rules;
+  if (consumer.scope == Scope::handler) {
+    rules += "handler " + handler.name + " key = " + text_of(keys) + "\n";
+  }
+  if (has_business_key(keys)) {
+    std::vector<std::string> compared = handler.fingerprint_of;
+    std::ranges::sort(compared);
+    rules += "handler " + handler.name +
+             " compares = " + (compared.empty() ? "all" : joined(compared)) + "\n";
+  }
+  return rules;
+}
+
+}  // namespace
+
+std::string rules_of(const Consumer& consumer, std::span<const SourceFactory> sources) {
+  const std::vector<std::string> prefixes = id_prefixes_of(sources);
+  std::string rules = "fingerprint = " + text_of(consumer.fingerprint) + "\n";
+  rules += "key = " + text_of(consumer.keys) + "\n";
+  rules += "order = none\n";
+  rules +=
+      std::string{"scope = "} + (consumer.scope == Scope::handler ? "handler" : "consumer") + "\n";
+  rules += "id_prefixes = " + (prefixes.empty() ? "none" : joined(prefixes)) + "\n";
+  for (const HandlerSpec& handler : consumer.handlers) rules += rules_of(handler, consumer);
   for (const SourceFactory& source : sources) {
     rules += "source " + source.name + " = " + source.identity + "\n";
   }
   return rules;
 }
+
+namespace {
+
+bool is_place(const std::string& value) {
+  static const std::set<std::string> attributes{"attr:id", "attr:source", "attr:type",
+                                                "attr:subject"};
+  return attributes.contains(value) || (!value.empty() && pointer_defect(value).empty());
+}
+
+std::string defect_of(const std::vector<KeySpec>& keys) {
+  std::set<std::string> rules;
+  for (const KeySpec& key : keys) {
+    if (!rules.insert(key.rule).second) {
+      return key.rule.empty() ? "the event is named twice as a key"
+                              : "two keys have the name '" + key.rule + "'";
+    }
+    if (key.rule.empty() != key.values.empty()) {
+      return key.rule.empty() ? "a key with values needs a name"
+                              : "the key '" + key.rule + "' needs at least one value";
+    }
+    for (const std::string& value : key.values) {
+      if (is_place(value)) continue;
+      return "the key '" + key.rule + "': '" + value +
+             "' is neither a JSON Pointer into the data nor attr:id, attr:source, attr:type or "
+             "attr:subject";
+    }
+  }
+  return {};
+}
+
+std::string defect_of(const HandlerSpec& handler, const Consumer& consumer) {
+  if (handler.name.empty() || !handler.handle == !handler.handle_batch) {
+    return "a handler needs a name and one function, handle or handle_batch";
+  }
+  const std::string which = "handler '" + handler.name + "': ";
+  if (handler.type.empty() || handler.type.find('*') < handler.type.size() - 1) {
+    return which + "the type must be an event type, with a * at its end at most";
+  }
+  if (!handler.keys.empty() && consumer.scope != Scope::handler) {
+    return which + "it can have keys of its own only with the scope 'handler'";
+  }
+  for (const std::string& pointer : handler.fingerprint_of) {
+    if (!pointer_defect(pointer).empty()) {
+      return which + "'" + pointer + "' in fingerprint_of is no JSON Pointer";
+    }
+  }
+  const std::string defect = defect_of(handler.keys);
+  return defect.empty() ? defect : which + defect;
+}
+
+}  // namespace
 
 std::string defect_of(const Consumer& consumer) {
   if (consumer.name.empty()) return "a consumer needs a name: it is part of every key";
@@ -41,16 +145,14 @@ std::string defect_of(const Consumer& consumer) {
   }
   if (consumer.attempts_max < 1) return who + "attempts_max must be at least 1";
   if (consumer.handlers.empty()) return who + "it has no handlers";
+  if (const std::string defect = defect_of(consumer.keys); !defect.empty()) return who + defect;
   std::set<std::string> names;
   for (const HandlerSpec& handler : consumer.handlers) {
-    if (handler.name.empty() || !handler.handle)
-      return who + "a handler needs a name and a function";
+    if (const std::string defect = defect_of(handler, consumer); !defect.empty()) {
+      return who + defect;
+    }
     if (!names.insert(handler.name).second) {
       return who + "two handlers are called '" + handler.name + "'";
-    }
-    if (handler.type.empty() || handler.type.find('*') < handler.type.size() - 1) {
-      return who + "handler '" + handler.name +
-             "': the type must be an event type, with a * at its end at most";
     }
   }
   return {};

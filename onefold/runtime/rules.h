@@ -10,7 +10,7 @@ namespace onefold {
 
 /// The decisions that the keys of a consumer depend on, as text for `ConsumerRules`: the next start
 /// with other ones would apply old events again (semantics 1.5).
-std::string rules_of(std::span<const SourceFactory> sources);
+std::string rules_of(const Consumer& consumer, std::span<const SourceFactory> sources);
 
 /// All prefixes of ids that the sources declare, sorted. They hold for the whole consumer, so that
 /// an event that arrives through two sources has one key.

@@ -99,9 +99,10 @@ void Runner::State::start() {
   const bool alone = workers_total == 1 && waits;
   for (const Entry& entry : entries) {
     const ClaimMode mode = claim_mode(entry);
-    const ConsumerId id = housekeeping->adopt(
-        {.name = entry.consumer.name, .rules = rules_of(entry.sources), .mode = mode},
-        options.rule_change);
+    const ConsumerId id = housekeeping->adopt({.name = entry.consumer.name,
+                                               .rules = rules_of(entry.consumer, entry.sources),
+                                               .mode = mode},
+                                              options.rule_change);
     for (const SourceFactory& source : entry.sources) {
       subscriptions.push_back({.consumer = entry.consumer,
                                .id = id,

@@ -44,8 +44,7 @@ inline Event payment(std::string id, std::string cell = "A", std::string data = 
   return event;
 }
 
-/// A broker, a database in memory, and one worker between them, which a test can kill and start
-/// again.
+/// A broker, a database in memory, and one worker between them, which a test can kill and restart.
 class World {
  public:
   explicit World(SourceClass kind = SourceClass::owned_log)
@@ -74,10 +73,8 @@ class World {
   }
 
   void stop() {
-    if (worker) {
-      for (std::size_t i = 0; i < outcome_count; ++i) {
-        totals.by_outcome.at(i) += worker->totals().by_outcome.at(i);
-      }
+    for (std::size_t i = 0; worker && i < outcome_count; ++i) {
+      totals.by_outcome.at(i) += worker->totals().by_outcome.at(i);
     }
     worker.reset();
     connection.reset();
@@ -112,7 +109,7 @@ class World {
     return totals[outcome] + (worker ? worker->totals()[outcome] : 0);
   }
   std::int64_t cell(const std::string& name) const { return model->cells().at(name); }
-  std::vector<DeferredRecord> deferred() { return model->housekeeping()->deferred({}); }
+  std::vector<DeferredRecord> deferred() { return model->records()->deferred({}); }
 
   FakeClock clock;
   faults::Script script;
@@ -132,8 +129,9 @@ class World {
     const std::vector<SourceFactory> sources{broker.factory()};
     const auto housekeeping = model->housekeeping();
     housekeeping->migrate();
+    const std::string rules = rules_of(consumer, sources);
     return housekeeping->adopt(
-        {.name = consumer.name, .rules = rules_of(sources), .mode = ClaimMode::claim_first}, {});
+        {.name = consumer.name, .rules = rules, .mode = ClaimMode::claim_first}, {});
   }
 };
 

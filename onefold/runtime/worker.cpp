@@ -73,11 +73,11 @@ StepResult Worker::receive() {
   deliveries_ = std::move(deliveries);
   items_.clear();
   items_.reserve(deliveries_.size());
-  for (const Delivery& delivery : deliveries_) items_.emplace_back(delivery);
+  identifier_.trim();
+  for (const Delivery& delivery : deliveries_) identifier_.open(delivery, items_);
   unit_first_ = 0;
   unit_ = Unit{};
   in_doubt_.clear();
-  identifier_.trim();
   step_ = Step::identify;
   return StepResult::progressed;
 }
@@ -90,8 +90,12 @@ void Worker::identify() {
     forget_batch();
     return;
   }
-  for (std::size_t i = unit_first_; i < items_.size(); ++i)
-    identifier_.identify(items_[i], session);
+  for (std::span rest = std::span{items_}.subspan(unit_first_); !rest.empty();) {
+    const auto last = std::ranges::find_if(rest, &Item::last_part);
+    const auto parts = static_cast<std::size_t>(last - rest.begin()) + 1;
+    identifier_.identify(rest.first(parts), session);
+    rest = rest.subspan(parts);
+  }
   start_unit(unit_first_);
   step_ = Step::begin;
 }
@@ -113,8 +117,9 @@ void Worker::begin() {
 void Worker::claim() {
   const std::vector<Evidence> wanted = unit_.wanted(recorded_at_);
   const std::vector<Claim> claims = transaction_->ledger().claim(wanted, claim_mode());
-  if (plan_ == Plan::rerun) transaction_->savepoint();
   unit_.settle_claims(claims);
+  if (plan_ != Plan::optimistic) transaction_->ledger().withdraw(unit_.unheld());
+  if (plan_ == Plan::rerun) transaction_->savepoint();
   step_ = Step::handle;
 }
 
@@ -128,6 +133,13 @@ void Worker::handle() {
   }
   Item& item = items[item_];
   const HandlerSpec& handler = *item.route->handlers[handler_];
+  if (plan_ != Plan::rerun && handler.handle_batch) {
+    const std::vector<Item*> together = those_together_with(item);
+    if (together.size() > 1) {
+      handle_together(handler, together);
+      return;
+    }
+  }
   Answer answer = run(handler, item);
   if (answer.kind != Answer::Kind::done) {
     refuse(item, handler, answer);
@@ -208,7 +220,7 @@ void Worker::acknowledge() {
   for (const Position& position : unit_.positions()) expected_[*position.partition] = position.next;
   for (const Settled& one : settled) ++totals_.by_outcome.at(static_cast<std::size_t>(one.outcome));
   backoff_.reset();
-  unit_first_ += settled.size();
+  unit_first_ += unit_.items().size();
   try {
     source_->acknowledge(settled);
   } catch (const Error& error) {
@@ -225,31 +237,12 @@ void Worker::acknowledge() {
   step_ = Step::receive;
 }
 
-namespace {
-
-Answer ask(const HandlerSpec& handler, const Event& event, Context& context) {
-  try {
-    return handler.handle(event, context);
-  } catch (const Error&) {
-    throw;
-  } catch (const Interruption&) {
-    throw;
-  } catch (const std::exception& error) {
-    return Answer::retry(std::string{"the handler threw: "} + error.what());
-  } catch (...) {
-    return Answer::retry("the handler threw something that is no std::exception");
-  }
-}
-
-}  // namespace
-
-/// A handler's answer; what it throws is an answer too, unless it is nobody's fault. A failure that
-/// it caught and kept to itself counts all the same.
+/// What a handler answers for one event. What it throws is an answer too, unless it is nobody's
+/// fault. A failure that it caught and kept to itself counts all the same.
 Answer Worker::run(const HandlerSpec& handler, Item& item) {
   Context context{*transaction_};
-  Answer answer;
+  Answer answer = answer_to(item.delivery->event, handler, context);
   try {
-    answer = ask(handler, item.delivery->event, context);
     transaction_->verify();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::permanent) throw;
@@ -257,6 +250,35 @@ Answer Worker::run(const HandlerSpec& handler, Item& item) {
   }
   touched_ = touched_ || context.touched();
   return answer;
+}
+
+/// The events that a batch handler gets in one call: those that come next and lead to it alone.
+std::vector<Item*> Worker::those_together_with(Item& first) const {
+  std::vector<Item*> together;
+  for (Item& item : unit_.items().subspan(item_)) {
+    if (item.outcome) continue;
+    if (item.route->handlers != first.route->handlers || item.route->handlers.size() != 1) break;
+    together.push_back(&item);
+  }
+  return together;
+}
+
+/// One call for several events. If one of them cannot be applied, a rerun finds out which.
+void Worker::handle_together(const HandlerSpec& handler, const std::vector<Item*>& items) {
+  std::vector<const Event*> events;
+  for (const Item* item : items) events.push_back(&item->delivery->event);
+  Context context{*transaction_};
+  auto answers = answers_to(events, handler, context);
+  const auto not_done = [](const Answer& answer) { return answer.kind != Answer::Kind::done; };
+  if (answers && std::ranges::none_of(*answers, not_done)) transaction_->verify();
+  if (!answers || std::ranges::any_of(*answers, not_done)) {
+    rerun();
+    return;
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    items[i]->result = std::move((*answers)[i].note);
+    items[i]->outcome = Outcome::applied;
+  }
 }
 
 /// An event is blamed only while its claim is held and nothing of it remains: in the fast path a

@@ -16,6 +16,7 @@
 #include "onefold/runtime/backoff.h"
 #include "onefold/runtime/batch.h"
 #include "onefold/runtime/connection.h"
+#include "onefold/runtime/handler_call.h"
 #include "onefold/runtime/identifier.h"
 #include "onefold/source.h"
 
@@ -52,12 +53,10 @@ enum class StepResult {
   waiting,  ///< After a failure: it is not time yet.
 };
 
-/// Takes deliveries of one subscription through the loop. A small object without a thread: whoever
-/// owns it calls `step`. A crash is the same as throwing it away (semantics 9).
-///
-/// Throws `Error` only when the consumer has to stop: `contract_violation`, `bad_configuration`, or
-/// a `permanent` failure of our own statements. Everything else is repeated for as long as it
-/// takes.
+/// Takes deliveries of one subscription through the loop: a small object without a thread: whoever
+/// owns it calls `step`. A crash is the same as throwing it away (semantics 9). Throws `Error` only
+/// when the consumer has to stop: `contract_violation`, `bad_configuration`, or a `permanent`
+/// failure of our own statements. Everything else is repeated for as long as it takes.
 class Worker {
  public:
   struct Options {
@@ -94,6 +93,8 @@ class Worker {
   void commit();
   void acknowledge();
   Answer run(const HandlerSpec& handler, Item& item);
+  std::vector<Item*> those_together_with(Item& first) const;
+  void handle_together(const HandlerSpec& handler, const std::vector<Item*>& items);
   void refuse(Item& item, const HandlerSpec& handler, const Answer& answer);
   void settle(Item& item, Outcome outcome);
   void start_unit(std::size_t first);
@@ -128,7 +129,7 @@ class Worker {
 
   // The batch in hand.
   std::vector<Delivery> deliveries_;
-  std::vector<Item> items_;  ///< One for each delivery.
+  std::vector<Item> items_;  ///< Of all deliveries, in their order.
   std::size_t unit_first_ = 0;
   std::size_t unit_max_;
   Unit unit_;
@@ -141,10 +142,9 @@ class Worker {
   // Recovery.
   Backoff backoff_;
   std::chrono::steady_clock::time_point ready_at_{};
-  std::uint64_t generation_ =
-      0;  ///< Of the session that the scopes and the positions were learnt from.
-  PartitionOffsets in_doubt_;  ///< Where a commit in doubt would have brought them.
-  PartitionOffsets expected_;  ///< What this worker knows to be committed.
+  std::uint64_t generation_ = 0;  ///< Of the session that scopes and positions were learnt from.
+  PartitionOffsets in_doubt_;     ///< Where a commit in doubt would have brought them.
+  PartitionOffsets expected_;     ///< What this worker knows to be committed.
 };
 
 }  // namespace onefold

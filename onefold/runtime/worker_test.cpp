@@ -258,11 +258,11 @@ TEST_P(WorkerTest, EvidenceSaysWhatWasDoneByWhom) {
                      }});
   world.broker.add(payment("e1", "A", R"({"account":9007199254740993})"));
   world.run_once();
-  const auto housekeeping = world.model->housekeeping();
+  const auto records = world.model->records();
   std::optional<InboxRecord> record;
-  for (const ScopeRecord& scope : housekeeping->scopes()) {
+  for (const ScopeRecord& scope : records->scopes()) {
     if (const auto key = key_under_form(scope.key_form, scope.source_or_rule, "e1")) {
-      record = housekeeping->evidence({.scope = scope.scope, .bytes = *key});
+      record = records->evidence({.scope = scope.scope, .bytes = *key});
     }
   }
   ASSERT_TRUE(record);

@@ -161,7 +161,7 @@ class Shop {
                       .identity = {.id = "/id", .source = "literal:shop", .type = "/type"}});
     const auto housekeeping = database_store->housekeeping();
     const ConsumerId id = housekeeping->adopt({.name = consumer.name,
-                                               .rules = rules_of(std::span{&source, 1}),
+                                               .rules = rules_of(consumer, std::span{&source, 1}),
                                                .mode = ClaimMode::optimistic},
                                               {});
     const Subscription subscription{.consumer = consumer,

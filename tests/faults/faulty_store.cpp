@@ -99,6 +99,9 @@ class FaultyTransaction final : public Transaction, public Ledger, public Statem
   std::vector<Claim> claim(std::span<const Evidence> wanted, ClaimMode mode) override {
     return call(Call::claim, [&] { return inner_->ledger().claim(wanted, mode); });
   }
+  void withdraw(std::span<const Key> keys) override {
+    call(Call::withdraw, [&] { inner_->ledger().withdraw(keys); });
+  }
   void record(std::span<const Evidence> evidence, ClaimMode mode) override {
     call(Call::record, [&] { inner_->ledger().record(evidence, mode); });
   }
@@ -223,6 +226,8 @@ class FaultyStore final : public Store {
     });
   }
   std::unique_ptr<Housekeeping> housekeeping() override { return inner_.housekeeping(); }
+  std::unique_ptr<Records> records() override { return inner_.records(); }
+  std::unique_ptr<Decisions> decisions() override { return inner_.decisions(); }
 
  private:
   Store& inner_;

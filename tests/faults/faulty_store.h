@@ -21,6 +21,7 @@ enum class Call {
   connect,
   begin,
   claim,
+  withdraw,
   record,
   defer,
   advance,

@@ -137,7 +137,7 @@ void FileSource::drain(Tail& tail, Batch& batch) {
     if (!element) return;
     batch.add([&](Delivery& delivery) {
       intake_.deliver(*element, delivery);
-      delivery.position = tail.position_of(*element);
+      intake_.place(delivery, tail.position_of(*element));
     });
   }
 }
@@ -151,7 +151,7 @@ bool FileSource::finish(Tail& tail, Batch& batch) {
       Delivery delivery;
       intake_.deliver(rest.element, delivery);
       if (tail.accept_rest()) {
-        delivery.position = tail.position_of(rest.element);
+        intake_.place(delivery, tail.position_of(rest.element));
         batch.add([&](Delivery& added) { added = std::move(delivery); });
         return true;
       }
@@ -221,13 +221,19 @@ std::string identity_text(const Options& options) {
                      options.identity.source);
 }
 
+std::string defect_of(const Options& options) {
+  if (options.path.empty()) return "it has no path; give one, or \"-\" for standard input";
+  if (options.format != Format::json) return {};
+  if (options.path == "-" && options.identity.id == id_from_position) {
+    return "standard input has no positions of which ids could be made; use another identity rule";
+  }
+  return identity_defect(options.identity);
+}
+
 }  // namespace
 
 SourceFactory source(Options options) {
-  const std::string defect = options.path.empty()
-                                 ? "it has no path; give one, or \"-\" for standard input"
-                             : options.format == Format::json ? identity_defect(options.identity)
-                                                              : std::string{};
+  const std::string defect = defect_of(options);
   if (!defect.empty()) {
     throw Error{ErrorKind::bad_configuration,
                 fmt::format("the source {} cannot be used: {}", options.name, defect)};

@@ -10,7 +10,9 @@ Intake::Intake(const Options& options)
     : decoder_{options.format == Format::json ? open_json_decoder(options.identity, options.limits)
                                               : open_cloudevents_decoder(options.limits)},
       document_{options.limits.json},
-      event_bytes_max_{options.limits.event_bytes_max} {}
+      event_bytes_max_{options.limits.event_bytes_max},
+      id_from_position_{options.format == Format::json && options.identity.id == id_from_position} {
+}
 
 void Intake::deliver(const Element& element, Delivery& delivery) {
   if (element.fault == Fault::none) {
@@ -27,6 +29,13 @@ void Intake::deliver(const Element& element, Delivery& delivery) {
                         element.size, element.at, event_bytes_max_, element.bytes.size())
           : fmt::format("BAD_JSON: {} bytes at offset {} stand outside of the arrays", element.size,
                         element.at);
+}
+
+void Intake::place(Delivery& delivery, Position position) const {
+  if (id_from_position_ && delivery.defect.empty()) {
+    delivery.event.id = fmt::format("{}:{}", position.partition->incarnation, position.at.low);
+  }
+  delivery.position = std::move(position);
 }
 
 bool Intake::is_complete(const Element& element) {

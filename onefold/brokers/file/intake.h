@@ -46,6 +46,8 @@ class Intake {
 
   /// Fills a new delivery, but for its position.
   void deliver(const Element& element, Delivery& delivery);
+  /// Gives a delivery its position, and its id if that is made of it.
+  void place(Delivery& delivery, Position position) const;
   /// Whether a last line without line end is one JSON value: then the end of the file ends it.
   bool is_complete(const Element& element);
 
@@ -53,6 +55,7 @@ class Intake {
   std::unique_ptr<Decoder> decoder_;
   JsonDocument document_;
   std::size_t event_bytes_max_;
+  bool id_from_position_;
 };
 
 /// What to tell a person about what was left at the end of `path`. Only if it is not clean.

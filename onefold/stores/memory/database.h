@@ -60,7 +60,7 @@ struct Committed {
   Tables tables;
   std::map<ConsumerId, ConsumerRules> consumers;
   std::map<ScopeId, ScopeRow> scopes;
-  std::vector<std::string> audit;
+  std::vector<AuditRecord> audit;
   std::int64_t last_deferred_id = 0;
   bool migrated = false;
 };
@@ -98,10 +98,17 @@ struct Database {
   /// `contention` of a deadlock if the holder waits for this session already.
   [[noreturn]] void wait_for(int holder, int session);
   void commit(int session);
+  /// The model has no clock: audit rows have no time.
+  void add_audit(const std::string& who, const char* action, const std::string& detail) {
+    const auto id = static_cast<std::int64_t>(committed.audit.size()) + 1;
+    committed.audit.push_back({id, Timestamp{}, who, action, detail});
+  }
   void roll_back(int session);
 };
 
 std::unique_ptr<Transaction> begin(std::shared_ptr<Database> database, int session);
 std::unique_ptr<Housekeeping> keep_house(std::shared_ptr<Database> database);
+std::unique_ptr<Records> read_records(std::shared_ptr<Database> database);
+std::unique_ptr<Decisions> take_decisions(std::shared_ptr<Database> database);
 
 }  // namespace onefold::memory

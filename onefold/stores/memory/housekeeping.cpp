@@ -1,13 +1,7 @@
-#include <algorithm>
-
 #include "onefold/stores/memory/database.h"
 
 namespace onefold::memory {
 namespace {
-
-const char* to_text(ClaimMode mode) {
-  return mode == ClaimMode::optimistic ? "optimistic" : "claim-first";
-}
 
 class MemoryHousekeeping final : public Housekeeping {
  public:
@@ -44,49 +38,6 @@ class MemoryHousekeeping final : public Housekeeping {
     return id;
   }
 
-  std::vector<ConsumerStatus> status() override {
-    std::vector<ConsumerStatus> all;
-    for (const auto& [id, rules] : committed().consumers) all.push_back(status_of(id, rules));
-    std::sort(all.begin(), all.end(),
-              [](const auto& left, const auto& right) { return left.name < right.name; });
-    return all;
-  }
-
-  std::vector<ScopeRecord> scopes() override {
-    std::vector<ScopeRecord> all;
-    for (const auto& [id, row] : committed().scopes) {
-      all.push_back({row.number, committed().consumers.at(id.consumer).name, id.handler,
-                     id.source_or_rule, id.key_form});
-    }
-    std::sort(all.begin(), all.end(),
-              [](const auto& left, const auto& right) { return left.scope < right.scope; });
-    return all;
-  }
-
-  std::optional<InboxRecord> evidence(const Key& key) override {
-    const auto found = committed().tables.inbox.find(key);
-    if (found == committed().tables.inbox.end()) return std::nullopt;
-    return found->second;
-  }
-
-  std::vector<DeferredRecord> deferred(const DeferredFilter& filter) override {
-    std::vector<DeferredRecord> found;
-    for (const auto& [identity, row] : committed().tables.deferred) {
-      if (row.id <= filter.after || (filter.id && row.id != *filter.id) ||
-          (filter.key && row.key != *filter.key) ||
-          (!filter.consumer.empty() && row.consumer != filter.consumer) ||
-          (!filter.reason.empty() && row.reason != filter.reason)) {
-        continue;
-      }
-      found.push_back(row);
-      if (!filter.with_raw) found.back().raw.clear();
-    }
-    std::sort(found.begin(), found.end(),
-              [](const auto& left, const auto& right) { return left.id < right.id; });
-    if (found.size() > filter.limit) found.resize(filter.limit);
-    return found;
-  }
-
  private:
   Committed& committed() { return database_->committed; }
 
@@ -99,44 +50,8 @@ class MemoryHousekeeping final : public Housekeeping {
                       "the change with a reason.\n" +
                       changes};
     }
-    committed().audit.push_back(change->who + ": changed the rules of " + consumer + ": " +
-                                change->reason);
-  }
-
-  ConsumerStatus status_of(ConsumerId id, const ConsumerRules& rules) {
-    ConsumerStatus status{.name = rules.name,
-                          .rules = rules.rules,
-                          .mode = to_text(rules.mode),
-                          .inbox = {},
-                          .deferred = {},
-                          .positions = {},
-                          .last_recorded_at = {}};
-    std::map<std::string, std::int64_t> outcomes;
-    std::map<std::string, std::int64_t> reasons;
-    const Tables& tables = committed().tables;
-    for (const auto& [key, row] : tables.inbox) {
-      if (consumer_of(key.scope) != id) continue;
-      ++outcomes[to_string(row.outcome)];
-      status.last_recorded_at = std::max(status.last_recorded_at, std::optional{row.recorded_at});
-    }
-    for (const auto& [identity, row] : tables.deferred) {
-      if (row.consumer == rules.name) ++reasons[row.reason];
-    }
-    for (const auto& [position, row] : tables.positions) {
-      if (position.consumer != id) continue;
-      status.positions.push_back(
-          {std::make_shared<const Partition>(position.partition), row.next, row.next, row.mark});
-    }
-    status.inbox.assign(outcomes.begin(), outcomes.end());
-    status.deferred.assign(reasons.begin(), reasons.end());
-    return status;
-  }
-
-  ConsumerId consumer_of(std::int32_t scope) {
-    for (const auto& [id, row] : committed().scopes) {
-      if (row.number == scope) return id.consumer;
-    }
-    return 0;
+    database_->add_audit(change->who, "accept-key-change",
+                         "consumer: " + consumer + "\nreason: " + change->reason + "\n" + changes);
   }
 
   std::shared_ptr<Database> database_;

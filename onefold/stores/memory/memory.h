@@ -46,8 +46,6 @@ class Model : public Store {
   virtual const Cells& cells() const = 0;
   /// Seeds business rows, as committed.
   virtual void put(const std::string& name, std::int64_t amount) = 0;
-  /// The audit rows, oldest first, as "who: action: reason".
-  virtual const std::vector<std::string>& audit() const = 0;
   /// Marks the open transaction of session `number`, so that `undo_step` can take back what a step
   /// that was blocked has written since. Sessions are numbered from 1 in the order of `connect`.
   virtual void mark_step(int session) = 0;

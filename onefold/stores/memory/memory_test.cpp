@@ -166,7 +166,7 @@ TEST_F(MemoryModel, ARestoreTakesBackCommitsAndBreaksSessions) {
   const auto open = second_->begin();
   model_->restore(backup);
   EXPECT_EQ(model_->cells(), (Cells{{"a", 1}}));
-  EXPECT_FALSE(model_->housekeeping()->evidence(key(1)).has_value());
+  EXPECT_FALSE(model_->records()->evidence(key(1)).has_value());
   for (const auto& call :
        std::vector<std::function<void()>>{[&] { first_->begin(); }, [&] { open->commit(); },
                                           [&] { second_->positions(1, "s"); }}) {

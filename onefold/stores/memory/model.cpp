@@ -129,12 +129,13 @@ class MemoryModel final : public Model {
   StoreTraits traits() const override { return {}; }
   std::unique_ptr<Session> connect() override { return std::make_unique<MemorySession>(database_); }
   std::unique_ptr<Housekeeping> housekeeping() override { return keep_house(database_); }
+  std::unique_ptr<Records> records() override { return read_records(database_); }
+  std::unique_ptr<Decisions> decisions() override { return take_decisions(database_); }
 
   const Cells& cells() const override { return database_->committed.tables.cells; }
   void put(const std::string& name, std::int64_t amount) override {
     database_->committed.tables.cells.insert_or_assign(name, amount);
   }
-  const std::vector<std::string>& audit() const override { return database_->committed.audit; }
 
   void mark_step(int session) override {
     if (const auto found = database_->open.find(session); found != database_->open.end()) {

@@ -45,6 +45,7 @@ DeferredRecord to_record(const Deferral& deferral, const std::string& consumer) 
   DeferredRecord record{.id = 0,
                         .consumer = consumer,
                         .key = deferral.key,
+                        .further_keys = deferral.further_keys,
                         .fingerprint = deferral.fingerprint,
                         .reason = to_string(deferral.reason),
                         .handler = std::string{deferral.handler},
@@ -104,6 +105,11 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
       std::vector<Claim> claims;
       for (const Evidence& evidence : wanted) claims.push_back(claim_one(evidence, mode));
       return claims;
+    });
+  }
+  void withdraw(std::span<const Key> keys) override {
+    atomically([&] {
+      for (const Key& key : keys) writes().inbox.erase(key);
     });
   }
   void record(std::span<const Evidence> evidence, ClaimMode mode) override {
@@ -229,10 +235,7 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
     if (own == writes().inbox.end()) {
       throw std::logic_error{"evidence of a key that this transaction has not claimed"};
     }
-    own->second.outcome = evidence.outcome;
-    own->second.waiting = evidence.waiting;
-    own->second.handled_by = evidence.handled_by;
-    own->second.result = evidence.result;
+    own->second = to_record(evidence);
   }
 
   void defer_one(const Deferral& deferral) {

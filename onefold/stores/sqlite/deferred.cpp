@@ -13,9 +13,9 @@ constexpr const char* insert_sql =
     "INSERT INTO main.onefold_deferred (scope, key, fingerprint, consumer, reason, handler, "
     "errors, attempts, source, incarnation, partition, at_high, at_low, next_high, next_low, "
     "event_id, event_source, event_type, event_subject, event_time, content_type, headers, raw, "
-    "first_at, last_at) "
+    "first_at, last_at, further_keys) "
     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
-    "?19, ?20, ?21, ?22, ?23, ?24, ?24) "
+    "?19, ?20, ?21, ?22, ?23, ?24, ?24, ?25) "
     "ON CONFLICT (scope, key) WHERE reason <> 'conflict' DO UPDATE SET count = count + 1, "
     "errors = excluded.errors, attempts = excluded.attempts, last_at = excluded.last_at "
     "WHERE fingerprint = excluded.fingerprint "
@@ -26,10 +26,12 @@ constexpr const char* select_sql =
     "SELECT d.id, c.name, d.scope, d.key, d.fingerprint, d.reason, d.handler, d.errors, "
     "d.attempts, d.count, d.source, d.incarnation, d.partition, d.at_high, d.at_low, d.next_high, "
     "d.next_low, d.event_id, d.event_source, d.event_type, d.event_subject, d.event_time, "
-    "d.content_type, d.headers, iif(?8, d.raw, NULL), d.first_at, d.last_at "
+    "d.content_type, d.headers, iif(?8, d.raw, NULL), d.first_at, d.last_at, "
+    "d.further_keys "
     "FROM main.onefold_deferred d JOIN main.onefold_consumer c ON c.id = d.consumer "
     "WHERE d.id > ?1 AND (?2 IS NULL OR d.id = ?2) AND (?3 IS NULL OR (d.scope = ?3 AND "
     "d.key = ?4)) AND (?5 IS NULL OR c.name = ?5) AND (?6 IS NULL OR d.reason = ?6) "
+    "AND (?9 IS NULL OR d.last_at >= ?9) "
     "ORDER BY d.id LIMIT ?7";
 
 void bind_position(Statement& insert, const std::optional<Position>& position) {
@@ -40,6 +42,33 @@ void bind_position(Statement& insert, const std::optional<Position>& position) {
   insert.text(10, position->partition->incarnation).text(11, position->partition->name);
   bind_offset(insert, 12, position->at);
   bind_offset(insert, 14, position->next);
+}
+
+// Further keys are stored one after the other: the scope in 4 bytes, big-endian, and the key in 16.
+constexpr std::size_t scope_bytes = 4;
+constexpr std::size_t key_bytes = 16;
+
+std::vector<std::uint8_t> bytes_of(std::span<const Key> keys) {
+  std::vector<std::uint8_t> bytes;
+  for (const Key& key : keys) {
+    const auto scope = static_cast<std::uint32_t>(key.scope);
+    for (const int shift : {24, 16, 8, 0})
+      bytes.push_back(static_cast<std::uint8_t>(scope >> shift));
+    bytes.insert(bytes.end(), key.bytes.begin(), key.bytes.end());
+  }
+  return bytes;
+}
+
+std::vector<Key> keys_from(std::span<const std::uint8_t> bytes) {
+  std::vector<Key> keys;
+  for (; bytes.size() >= scope_bytes + key_bytes; bytes = bytes.subspan(scope_bytes + key_bytes)) {
+    std::uint32_t scope = 0;
+    for (const std::uint8_t byte : bytes.first(scope_bytes)) scope = scope << 8U | byte;
+    Key key{.scope = static_cast<std::int32_t>(scope)};
+    std::ranges::copy(bytes.subspan(scope_bytes, key_bytes), key.bytes.begin());
+    keys.push_back(key);
+  }
+  return keys;
 }
 
 Timestamp time_at(const Statement& row, int column) {
@@ -75,6 +104,7 @@ DeferredRecord record_of(const Statement& row) {
   record.raw.assign(raw.begin(), raw.end());
   record.first_at = time_at(row, 25);
   record.last_at = time_at(row, 26);
+  record.further_keys = keys_from(row.blob_at(27));
   return record;
 }
 
@@ -109,7 +139,10 @@ void insert_deferred(Connection& connection, const Deferral& deferral) {
   }
   const auto* raw = reinterpret_cast<const std::uint8_t*>(delivery.raw.data());
   insert.text(21, event.content_type).text(22, headers).blob(23, {raw, delivery.raw.size()});
-  insert.integer(24, deferral.recorded_at.time_since_epoch().count()).run();
+  insert.integer(24, deferral.recorded_at.time_since_epoch().count());
+  const std::vector<std::uint8_t> further_keys = bytes_of(deferral.further_keys);
+  further_keys.empty() ? insert.null(25) : insert.blob(25, further_keys);
+  insert.run();
   if (sqlite3_changes(connection.handle()) != 1) {
     throw Error{ErrorKind::contention,
                 "SQLite: an event with this key and other data has been set aside already"};
@@ -125,6 +158,7 @@ std::vector<DeferredRecord> select_deferred(Connection& connection, const Deferr
   filter.key ? select.blob(4, filter.key->bytes) : select.null(4);
   select.text_or_null(5, filter.consumer).text_or_null(6, filter.reason);
   select.integer(7, static_cast<std::int64_t>(filter.limit)).integer(8, filter.with_raw);
+  filter.since ? select.integer(9, filter.since->time_since_epoch().count()) : select.null(9);
   std::vector<DeferredRecord> records;
   while (select.step()) records.push_back(record_of(select));
   return records;

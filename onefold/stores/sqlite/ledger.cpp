@@ -23,8 +23,11 @@ constexpr const char* claim_sql =
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, key) DO NOTHING";
 
 constexpr const char* update_sql =
-    "UPDATE main.onefold_inbox SET outcome = ?, waiting = ?, handled_by = ?, result = ? "
-    "WHERE scope = ? AND key = ?";
+    "UPDATE main.onefold_inbox SET outcome = ?3, waiting = ?4, recorded_at = ?5, fingerprint = ?6, "
+    "event_id = ?7, event_type = ?8, handled_by = ?9, event_time = ?10, event_source = ?11, "
+    "entity = ?12, result = ?13 WHERE scope = ?1 AND key = ?2";
+
+constexpr const char* withdraw_sql = "DELETE FROM main.onefold_inbox WHERE scope = ? AND key = ?";
 
 constexpr const char* position_sql =
     "SELECT next_high, next_low FROM main.onefold_position "
@@ -80,7 +83,6 @@ std::vector<Claim> InboxLedger::claim(std::span<const Evidence> wanted, ClaimMod
       bind_row(insert, each);
       insert.run();
       if (sqlite3_changes(connection_.handle()) == 1) {
-        remember(each);
         claims.emplace_back();
       } else {
         claims.push_back(look_up(probe, each.key));
@@ -125,22 +127,13 @@ void InboxLedger::bind_row(Statement& insert, const Evidence& evidence) {
   insert.text_or_null(12, evidence.entity).text_or_null(13, evidence.result);
 }
 
-void InboxLedger::remember(const Evidence& evidence) {
-  auto words = handled_by_.find(evidence.handled_by);
-  if (words == handled_by_.end()) words = handled_by_.emplace(evidence.handled_by).first;
-  const Written row{evidence.key, evidence.outcome, evidence.waiting, !evidence.result.empty(),
-                    &*words};
-  // One claim comes sorted; several in one transaction need not follow each other.
-  if (written_.empty() || written_.back().key < row.key) {
-    written_.push_back(row);
-  } else {
-    written_.insert(std::ranges::lower_bound(written_, row.key, {}, &Written::key), row);
-  }
-}
-
-InboxLedger::Written* InboxLedger::written(const Key& key) {
-  const auto found = std::ranges::lower_bound(written_, key, {}, &Written::key);
-  return found != written_.end() && found->key == key ? &*found : nullptr;
+void InboxLedger::withdraw(std::span<const Key> keys) {
+  health_.guard([&] {
+    const Connection::Inside inside{connection_};
+    for (const Key& key : keys) {
+      connection_.own(withdraw_sql).integer(1, key.scope).blob(2, key.bytes).run();
+    }
+  });
 }
 
 void InboxLedger::record(std::span<const Evidence> evidence, ClaimMode mode) {
@@ -172,20 +165,12 @@ void InboxLedger::insert_rows(std::span<const Evidence> evidence) {
 void InboxLedger::update_rows(std::span<const Evidence> evidence) {
   Statement& update = connection_.own(update_sql);
   for (const Evidence& each : evidence) {
-    Written* const row = written(each.key);
-    if (row != nullptr && row->outcome == each.outcome && row->waiting == each.waiting &&
-        !row->has_result && each.result.empty() && *row->handled_by == each.handled_by) {
-      continue;
-    }
-    update.integer(1, static_cast<std::int64_t>(each.outcome)).integer(2, each.waiting);
-    update.text_or_null(3, each.handled_by).text_or_null(4, each.result);
-    update.integer(5, each.key.scope).blob(6, each.key.bytes).run();
+    bind_row(update, each);
+    update.run();
     if (sqlite3_changes(connection_.handle()) != 1) {
       throw Error{ErrorKind::contract_violation,
                   "SQLite: a claim of this transaction is not in the inbox any more"};
     }
-    // Not compared any more: should it be recorded again, it is written again.
-    if (row != nullptr) row->has_result = true;
   }
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -29,28 +28,14 @@ class InboxLedger final : public Ledger {
       : connection_{connection}, health_{health}, words_{words} {}
 
   std::vector<Claim> claim(std::span<const Evidence> wanted, ClaimMode mode) override;
+  void withdraw(std::span<const Key> keys) override;
   void record(std::span<const Evidence> evidence, ClaimMode mode) override;
   void defer(std::span<const Deferral> deferrals) override;
   void advance(ConsumerId consumer, std::span<const Position> positions) override;
 
-  /// What was claimed may have been undone.
-  void forget() noexcept { written_.clear(); }
-
  private:
-  /// The part of a claimed row that may turn out otherwise.
-  struct Written {
-    Key key;
-    Outcome outcome = Outcome::applied;
-    bool waiting = false;
-    bool has_result = false;
-    const std::string* handled_by = nullptr;
-  };
-
   static Claim look_up(Statement& probe, const Key& key);
   void bind_row(Statement& insert, const Evidence& evidence);
-  void remember(const Evidence& evidence);
-  /// Absent if the row was claimed before the last return to a savepoint.
-  Written* written(const Key& key);
   void insert_rows(std::span<const Evidence> evidence);
   void update_rows(std::span<const Evidence> evidence);
   bool move_forward(ConsumerId consumer, const Position& position);
@@ -58,8 +43,6 @@ class InboxLedger final : public Ledger {
   Connection& connection_;
   Health& health_;
   ScopeWords& words_;
-  std::vector<Written> written_;  ///< In the order of the keys.
-  std::set<std::string, std::less<>> handled_by_;
 };
 
 }  // namespace onefold::sqlite

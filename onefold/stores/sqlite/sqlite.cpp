@@ -4,7 +4,9 @@
 
 #include <filesystem>
 
+#include "onefold/stores/sqlite/decisions.h"
 #include "onefold/stores/sqlite/housekeeping.h"
+#include "onefold/stores/sqlite/records.h"
 #include "onefold/stores/sqlite/transaction.h"
 
 namespace onefold::sqlite {
@@ -88,8 +90,10 @@ class Database final : public Store {
   std::unique_ptr<Session> connect() override {
     return std::make_unique<DatabaseSession>(options_, share_);
   }
-  /// Its connection leaves checkpoints to the session.
+  // Their connections leave checkpoints to the session.
   std::unique_ptr<Housekeeping> housekeeping() override { return open_housekeeping(options_); }
+  std::unique_ptr<Records> records() override { return open_records(options_); }
+  std::unique_ptr<Decisions> decisions() override { return open_decisions(options_); }
 
  private:
   Options options_;

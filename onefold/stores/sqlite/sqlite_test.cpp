@@ -11,7 +11,7 @@
 
 #include "onefold/error.h"
 #include "onefold/housekeeping.h"
-#include "onefold/stores/sqlite/housekeeping.h"
+#include "onefold/stores/sqlite/records.h"
 #include "onefold/stores/sqlite/test_store.h"
 
 namespace onefold::sqlite {
@@ -116,7 +116,7 @@ TEST_F(SqliteStore, OneRunnerPerDatabase) {
   by_link.path = (directory_ / "other.db").string();
   EXPECT_EQ(kind_thrown_by([&] { sqlite::open_store(by_link); }), ErrorKind::contention);
   by_link.role = sqlite::Role::visitor;
-  EXPECT_EQ(sqlite::open_store(by_link)->housekeeping()->status().size(), 1U);
+  EXPECT_EQ(sqlite::open_store(by_link)->records()->status().size(), 1U);
   session_.reset();
   store_.reset();
   store_ = sqlite::open_store(options());
@@ -290,10 +290,10 @@ TEST_F(SqliteStore, NoEventRescuesTheDeferredForeignKeyOfAnother) {
   EXPECT_EQ(kind_thrown_by([&] { transaction->commit(); }), ErrorKind::permanent);
 }
 
-TEST_F(SqliteStore, CountingSortsNothing) {
+TEST_F(SqliteStore, CountingAndListingSortNothing) {
   sqlite3* raw = nullptr;
   ASSERT_EQ(sqlite3_open(options().path.c_str(), &raw), SQLITE_OK);
-  for (const char* sql : {inbox_counts_sql, deferred_counts_sql}) {
+  for (const char* sql : {inbox_counts_sql, deferred_counts_sql, inbox_scan_sql}) {
     sqlite3_stmt* plan = nullptr;
     const std::string explain = std::string{"EXPLAIN QUERY PLAN "} + sql;
     ASSERT_EQ(sqlite3_prepare_v2(raw, explain.c_str(), -1, &plan, nullptr), SQLITE_OK);
@@ -306,6 +306,9 @@ TEST_F(SqliteStore, CountingSortsNothing) {
     EXPECT_EQ(text.find("TEMP B-TREE"), std::string::npos) << text;
     if (sql == inbox_counts_sql) {
       EXPECT_NE(text.find("SEARCH i USING PRIMARY KEY (scope=?)"), std::string::npos) << text;
+    }
+    if (sql == inbox_scan_sql) {
+      EXPECT_NE(text.find("USING PRIMARY KEY (scope=? AND key>?)"), std::string::npos) << text;
     }
   }
   sqlite3_close(raw);
@@ -358,7 +361,7 @@ TEST_F(SqliteStore, DeferredRowsKeepHeadersThatAreNotText) {
   ASSERT_EQ(transaction->commit(), CommitResult::committed);
   DeferredFilter filter;
   filter.reason = "conflict";
-  const auto records = store_->housekeeping()->deferred(filter);
+  const auto records = store_->records()->deferred(filter);
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records[0].count, 2);
   EXPECT_EQ(records[0].event.headers, delivery.event.headers);

@@ -61,7 +61,7 @@ class SqliteStore : public testing::Test {
     return one;
   }
   bool is_claimed(std::uint8_t number) {
-    return store_->housekeeping()->evidence(evidence(number).key).has_value();
+    return store_->records()->evidence(evidence(number).key).has_value();
   }
 
   fs::path directory_;

@@ -68,7 +68,6 @@ void OpenTransaction::rollback_to_savepoint() {
   health_.guard([&] {
     const Connection::Inside inside{link_->connection};
     link_->connection.stop_leftovers();
-    ledger_.forget();
     link_->connection.execute("ROLLBACK TO onefold_event");
   });
 }

@@ -16,7 +16,7 @@ TEST_P(ClaimContract, B05_EachElementGetsItsOwnAnswer) {
     EXPECT_EQ(states_of(claims), (std::vector{fresh, known, fresh}));
   });
   for (const int number : {1, 2, 3}) {
-    EXPECT_TRUE(housekeeping()->evidence(key(number)).has_value()) << number;
+    EXPECT_TRUE(records()->evidence(key(number)).has_value()) << number;
   }
 }
 
@@ -63,6 +63,43 @@ TEST_P(ClaimContract, B05_ALargeBatchIsAnsweredInOrder) {
       EXPECT_EQ(states_of(transaction.ledger().claim(all, mode)), expected);
     });
   }
+}
+
+TEST_P(ClaimContract, WhatIsWithdrawnWasNeverClaimed) {
+  commit([&](Transaction& transaction) { claim(transaction, evidence(key(4))); });
+  commit([&](Transaction& transaction) {
+    transaction.ledger().claim(std::vector{evidence(key(1)), evidence(key(2)), evidence(key(3))},
+                               ClaimMode::claim_first);
+    transaction.ledger().withdraw(std::vector{key(1), key(3)});
+    transaction.savepoint();
+    transaction.rollback_to_savepoint();
+    EXPECT_EQ(claim(transaction, evidence(key(3), "e3")).state, fresh);
+    transaction.ledger().withdraw({});
+  });
+  EXPECT_FALSE(records()->evidence(key(1)).has_value());
+  EXPECT_TRUE(records()->evidence(key(2)).has_value());
+  ASSERT_TRUE(records()->evidence(key(3)).has_value());
+  EXPECT_EQ(records()->evidence(key(3))->event_id, "e3");
+  EXPECT_TRUE(records()->evidence(key(4)).has_value());
+  roll_back([&](Transaction& transaction) {
+    EXPECT_EQ(claim(transaction, evidence(key(1))).state, fresh);
+  });
+}
+
+TEST_P(ClaimContract, AClaimCanPassToAnotherEventOfItsTransaction) {
+  commit([&](Transaction& transaction) {
+    claim(transaction, evidence(key(1), "e1", {1}));
+    Evidence other = evidence(key(1), "e2", {2});
+    other.entity = "account 7";
+    other.result = "done";
+    transaction.ledger().record(std::vector{other}, ClaimMode::claim_first);
+  });
+  const auto row = records()->evidence(key(1));
+  ASSERT_TRUE(row.has_value());
+  EXPECT_EQ(row->event_id, "e2");
+  EXPECT_EQ(row->fingerprint, Fingerprint{2});
+  EXPECT_EQ(row->entity, "account 7");
+  EXPECT_EQ(row->result, "done");
 }
 
 TEST_P(ClaimContract, B22_TheFirstFingerprintIsReturnedInTheSameTransaction) {
@@ -131,11 +168,11 @@ TEST_P(ClaimContract, B01_B03_ARolledBackClaimLeavesNothing) {
   roll_back([&](Transaction& transaction) {
     EXPECT_EQ(claim(transaction, evidence(key(1))).state, fresh);
   });
-  EXPECT_FALSE(housekeeping()->evidence(key(1)).has_value());
+  EXPECT_FALSE(records()->evidence(key(1)).has_value());
   commit([&](Transaction& transaction) {
     EXPECT_EQ(claim(transaction, evidence(key(1))).state, fresh);
   });
-  EXPECT_TRUE(housekeeping()->evidence(key(1)).has_value());
+  EXPECT_TRUE(records()->evidence(key(1)).has_value());
 }
 
 TEST_P(ClaimContract, AnOptimisticClaimOnlyLooks) {
@@ -143,7 +180,7 @@ TEST_P(ClaimContract, AnOptimisticClaimOnlyLooks) {
     EXPECT_EQ(claim(transaction, evidence(key(1)), ClaimMode::optimistic).state, fresh);
     EXPECT_EQ(claim(transaction, evidence(key(1)), ClaimMode::optimistic).state, fresh);
   });
-  EXPECT_FALSE(housekeeping()->evidence(key(1)).has_value());
+  EXPECT_FALSE(records()->evidence(key(1)).has_value());
 }
 
 TEST_P(ClaimContract, AnOptimisticRecordInsertsTheCompleteRows) {
@@ -155,7 +192,7 @@ TEST_P(ClaimContract, AnOptimisticRecordInsertsTheCompleteRows) {
     transaction.ledger().record(rows, ClaimMode::optimistic);
     EXPECT_EQ(claim(transaction, evidence(key(1))).state, known);
   });
-  const auto second = housekeeping()->evidence(key(2));
+  const auto second = records()->evidence(key(2));
   ASSERT_TRUE(second.has_value());
   EXPECT_EQ(second->outcome, Outcome::stale);
   EXPECT_EQ(second->result, "older");
@@ -174,8 +211,8 @@ TEST_P(ClaimContract, AKeyThatAppearedSinceTheProbeIsContention) {
               transaction->commit();
             }),
             ErrorKind::contention);
-  EXPECT_FALSE(housekeeping()->evidence(key(1)).has_value());
-  EXPECT_EQ(housekeeping()->evidence(key(2))->event_id, "rival");
+  EXPECT_FALSE(records()->evidence(key(1)).has_value());
+  EXPECT_EQ(records()->evidence(key(2))->event_id, "rival");
 }
 
 TEST_P(ClaimContract, AClaimFirstRecordUpdatesOutcomeStateHandlersAndResult) {
@@ -188,7 +225,7 @@ TEST_P(ClaimContract, AClaimFirstRecordUpdatesOutcomeStateHandlersAndResult) {
     done.result = "receipt 17";
     transaction.ledger().record({&done, 1}, ClaimMode::claim_first);
   });
-  const auto record = housekeeping()->evidence(key(1));
+  const auto record = records()->evidence(key(1));
   ASSERT_TRUE(record.has_value());
   EXPECT_EQ(record->outcome, Outcome::dead);
   EXPECT_TRUE(record->waiting);
@@ -206,7 +243,7 @@ TEST_P(ClaimContract, AllEvidenceComesBack) {
     bare.handled_by = {};
     claim(transaction, bare);
   });
-  const auto record = housekeeping()->evidence(key(1));
+  const auto record = records()->evidence(key(1));
   ASSERT_TRUE(record.has_value());
   EXPECT_EQ(record->key, key(1));
   EXPECT_EQ(record->event_source, "shop");
@@ -217,7 +254,7 @@ TEST_P(ClaimContract, AllEvidenceComesBack) {
   EXPECT_EQ(record->handled_by, "credit@1");
   EXPECT_EQ(record->fingerprint, (Fingerprint{9, 8, 7}));
   EXPECT_EQ(record->recorded_at, at_second(2));
-  const auto bare = housekeeping()->evidence(key(2));
+  const auto bare = records()->evidence(key(2));
   ASSERT_TRUE(bare.has_value());
   EXPECT_EQ(bare->event_source, "another shop");
   EXPECT_FALSE(bare->event_time.has_value());
@@ -241,7 +278,7 @@ TEST_P(ClaimContract, B08_B32_IdsKeepTheirBytes) {
   });
   reopen();
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    EXPECT_EQ(housekeeping()->evidence(key(static_cast<int>(i)))->event_id, ids[i]);
+    EXPECT_EQ(records()->evidence(key(static_cast<int>(i)))->event_id, ids[i]);
   }
 }
 
@@ -257,8 +294,8 @@ TEST_P(ClaimContract, ResultsKeepAllBytes) {
     second.result = every_byte;
     transaction.ledger().record({&second, 1}, ClaimMode::optimistic);
   });
-  EXPECT_EQ(housekeeping()->evidence(key(1))->result, every_byte);
-  EXPECT_EQ(housekeeping()->evidence(key(2))->result, every_byte);
+  EXPECT_EQ(records()->evidence(key(1))->result, every_byte);
+  EXPECT_EQ(records()->evidence(key(2))->result, every_byte);
 }
 
 TEST_P(ClaimContract, KeysAreComparedByAllTheirBytesAndTheirScope) {
@@ -285,12 +322,12 @@ TEST_P(ClaimContract, B02_ClaimDataAndPositionAreOne) {
     transaction.ledger().advance(consumer(), {&reached, 1});
   };
   roll_back(unit);
-  EXPECT_FALSE(housekeeping()->evidence(key(1)).has_value());
+  EXPECT_FALSE(records()->evidence(key(1)).has_value());
   EXPECT_FALSE(committed_amount("account").has_value());
   EXPECT_TRUE(session().positions(consumer(), "orders").empty());
   commit(unit);
   reopen();
-  EXPECT_TRUE(housekeeping()->evidence(key(1)).has_value());
+  EXPECT_TRUE(records()->evidence(key(1)).has_value());
   EXPECT_EQ(committed_amount("account"), 10);
   EXPECT_EQ(session().positions(consumer(), "orders").size(), 1U);
 }

@@ -54,9 +54,9 @@ constexpr int numbers = 4;
 class Player {
  public:
   /// `round` keeps sequences on one database apart.
-  Player(Store& store, int round) : housekeeping_{store.housekeeping()} {
+  Player(Store& store, int round) : records_{store.records()} {
     name_ = "consumer " + std::to_string(round);
-    consumer_ = housekeeping_->adopt({name_, "a = b\n", ClaimMode::claim_first}, {});
+    consumer_ = store.housekeeping()->adopt({name_, "a = b\n", ClaimMode::claim_first}, {});
     session_ = store.connect();
     scope_ = session_->scope({consumer_, {}, "shop", "uuid"}).value();
   }
@@ -178,7 +178,7 @@ class Player {
   /// Everything that is committed.
   void look() {
     for (int number = 0; number < numbers; ++number) {
-      const auto record = housekeeping_->evidence(key({0, number, 0}));
+      const auto record = records_->evidence(key({0, number, 0}));
       if (!record) continue;
       seen_ << "  inbox " << number << ' ' << to_string(record->outcome) << ' ' << record->waiting
             << ' ' << record->result << ' ' << record->handled_by << ' '
@@ -186,7 +186,7 @@ class Player {
     }
     DeferredFilter mine;
     mine.consumer = name_;
-    for (const DeferredRecord& row : housekeeping_->deferred(mine)) {
+    for (const DeferredRecord& row : records_->deferred(mine)) {
       seen_ << "  deferred " << int{row.key.bytes.back()} << ' ' << row.reason << ' ' << row.count
             << ' ' << row.raw << ' ' << row.last_at.time_since_epoch().count() << '\n';
     }
@@ -219,7 +219,7 @@ class Player {
           << claim.recorded_at.time_since_epoch().count();
   }
 
-  std::unique_ptr<Housekeeping> housekeeping_;
+  std::unique_ptr<Records> records_;
   std::string name_;
   ConsumerId consumer_ = 0;
   std::unique_ptr<Session> session_;

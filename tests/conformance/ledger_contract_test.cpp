@@ -35,7 +35,7 @@ class LedgerContract : public StoreContract {
   void advance(Transaction& transaction, const Position& reached) {
     transaction.ledger().advance(consumer(), {&reached, 1});
   }
-  std::vector<DeferredRecord> all_deferred() { return housekeeping()->deferred({}); }
+  std::vector<DeferredRecord> all_deferred() { return records()->deferred({}); }
 
   Delivery delivery_;
   std::vector<std::string> errors_{"first", "second \u201cquoted\" \\ text"};
@@ -138,8 +138,8 @@ TEST_P(LedgerContract, B22_AConflictIsKeptOncePerFingerprintAndCounted) {
   EXPECT_EQ(found[0].last_at, at_second(7));
   EXPECT_EQ(found[1].count, 1);
   EXPECT_EQ(found[2].count, 1);
-  EXPECT_EQ(housekeeping()->evidence(key(1))->fingerprint, Fingerprint{1});
-  EXPECT_FALSE(housekeeping()->evidence(key(2)).has_value());
+  EXPECT_EQ(records()->evidence(key(1))->fingerprint, Fingerprint{1});
+  EXPECT_FALSE(records()->evidence(key(2)).has_value());
 }
 
 TEST_P(LedgerContract, ARepetitionInOneCallIsCounted) {
@@ -262,9 +262,9 @@ TEST_P(LedgerContract, B08_B15_ScopesDifferInEachOfTheirWords) {
   };
   for (const ScopeName& name : names) numbers.insert(session().scope(name).value());
   EXPECT_EQ(numbers.size(), names.size());
-  const auto records = housekeeping()->scopes();
-  EXPECT_EQ(records.size(), names.size());
-  for (const ScopeRecord& record : records) EXPECT_TRUE(numbers.contains(record.scope));
+  const auto scopes = records()->scopes();
+  EXPECT_EQ(scopes.size(), names.size());
+  for (const ScopeRecord& each : scopes) EXPECT_TRUE(numbers.contains(each.scope));
 }
 
 TEST_P(LedgerContract, TheSourcesBeyondTheLimitGetNoScope) {

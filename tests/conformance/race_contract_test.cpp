@@ -42,7 +42,7 @@ TEST_P(RaceContract, B03_AfterTheHolderRolledBackTheWaiterClaims) {
   holder.reset();
   waiter.finish();
   EXPECT_EQ(answer, ClaimState::fresh);
-  EXPECT_EQ(housekeeping()->evidence(key(1))->event_id, "waiter");
+  EXPECT_EQ(records()->evidence(key(1))->event_id, "waiter");
 }
 
 TEST_P(RaceContract, B03_AfterTheHolderCommittedTheWaiterIsToldSo) {
@@ -58,7 +58,7 @@ TEST_P(RaceContract, B03_AfterTheHolderCommittedTheWaiterIsToldSo) {
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->state, ClaimState::known);
   EXPECT_EQ(answer->fingerprint, Fingerprint{5});
-  EXPECT_EQ(housekeeping()->evidence(key(1))->event_id, "holder");
+  EXPECT_EQ(records()->evidence(key(1))->event_id, "holder");
 }
 
 TEST_P(RaceContract, TheWaiterSeesTheStateThatTheHolderCommitted) {
@@ -88,7 +88,7 @@ TEST_P(RaceContract, AnOptimisticRecordWaitsAndThenLoses) {
   EXPECT_TRUE(waiter.waits());
   EXPECT_EQ(holder->commit(), CommitResult::committed);
   EXPECT_EQ(failure_of([&] { waiter.finish(); }), ErrorKind::contention);
-  EXPECT_EQ(housekeeping()->evidence(key(1))->event_id, "holder");
+  EXPECT_EQ(records()->evidence(key(1))->event_id, "holder");
 }
 
 TEST_P(RaceContract, NoUpdateOfABusinessRowIsLost) {
@@ -141,7 +141,7 @@ TEST_P(RaceContract, B22_TwoConflictsAreCountedAsTwo) {
   EXPECT_TRUE(waiter.waits());
   EXPECT_EQ(holder->commit(), CommitResult::committed);
   waiter.finish();
-  const auto rows = housekeeping()->deferred({});
+  const auto rows = records()->deferred({});
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].count, 2);
 }
@@ -151,8 +151,8 @@ TEST_P(RaceContract, UncommittedRowsAreNotSeen) {
   claim(*holder, evidence(key(1)));
   const Position reached = position(1);
   holder->ledger().advance(consumer(), {&reached, 1});
-  EXPECT_FALSE(housekeeping()->evidence(key(1)).has_value());
-  EXPECT_TRUE(housekeeping()->status().at(0).inbox.empty());
+  EXPECT_FALSE(records()->evidence(key(1)).has_value());
+  EXPECT_TRUE(records()->status().at(0).inbox.empty());
   EXPECT_TRUE(rival_session().positions(consumer(), "orders").empty());
 }
 

@@ -27,8 +27,6 @@ class Database {
   virtual Store& store() = 0;
   /// What a restart of the process does. All sessions must be closed.
   virtual void reopen() = 0;
-  /// Who and why of each audit row, oldest first, in one text.
-  virtual std::vector<std::string> audit() = 0;
 };
 
 struct StoreUnderTest {
@@ -103,7 +101,9 @@ class StoreContract : public testing::TestWithParam<StoreUnderTest> {
   Session& session() { return *session_; }
   ConsumerId consumer() const { return consumer_; }
   std::unique_ptr<Housekeeping> housekeeping() { return store().housekeeping(); }
-  std::vector<std::string> audit() { return database_->audit(); }
+  std::unique_ptr<Records> records() { return store().records(); }
+  std::unique_ptr<Decisions> decisions() { return store().decisions(); }
+  std::vector<AuditRecord> audit() { return decisions()->audit({}); }
   /// Closes the session, and opens the database and the session again.
   void reopen();
 

@@ -26,7 +26,6 @@ class MemoryDatabase final : public Database {
     const auto committed = model_->snapshot();
     model_->restore(committed);
   }
-  std::vector<std::string> audit() override { return model_->audit(); }
 
  private:
   std::unique_ptr<memory::Model> model_;
@@ -76,15 +75,6 @@ class SqliteDatabase final : public Database {
     store_.reset();
     store_ = sqlite::open_store(
         {.path = (folder_ / "contract.db").string(), .event_sources_max = few_sources});
-  }
-  std::vector<std::string> audit() override {
-    const auto session = store_->connect();
-    const auto transaction = session->begin();
-    const Rows rows = transaction->statements().query(
-        "SELECT who || ': ' || detail FROM onefold_audit ORDER BY id", {});
-    std::vector<std::string> texts;
-    for (const auto& row : rows) texts.push_back(std::get<std::string>(row.at(0)));
-    return texts;
   }
 
  private:

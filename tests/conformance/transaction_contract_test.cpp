@@ -141,7 +141,7 @@ TEST_P(TransactionContract, APoisonedTransactionNeverCommits) {
     EXPECT_TRUE(failure_of([&] { transaction->commit(); }).has_value());
   }
   EXPECT_FALSE(committed_amount("b").has_value());
-  EXPECT_FALSE(housekeeping()->evidence(key(1)).has_value());
+  EXPECT_FALSE(records()->evidence(key(1)).has_value());
 }
 
 TEST_P(TransactionContract, AQueuedFailureSurfacesAtCommitAtTheLatest) {
@@ -178,8 +178,8 @@ TEST_P(TransactionContract, TheSavepointUndoesExactlyWhatCameSince) {
   EXPECT_EQ(committed_amount("a"), 1);
   EXPECT_FALSE(committed_amount("b").has_value());
   EXPECT_EQ(committed_amount("c"), 1);
-  EXPECT_EQ(housekeeping()->evidence(key(1))->result, "");
-  EXPECT_FALSE(housekeeping()->evidence(key(2)).has_value());
+  EXPECT_EQ(records()->evidence(key(1))->result, "");
+  EXPECT_FALSE(records()->evidence(key(2)).has_value());
   EXPECT_EQ(session().positions(consumer(), "orders").at(0).next, early.next);
 }
 
@@ -210,8 +210,8 @@ TEST_P(TransactionContract, TheSavepointHealsAPermanentError) {
     EXPECT_EQ(claim(transaction, evidence(key(2))).state, ClaimState::fresh);
     EXPECT_FALSE(amount_of(transaction, "b").has_value());
   });
-  EXPECT_TRUE(housekeeping()->evidence(key(1)).has_value());
-  EXPECT_TRUE(housekeeping()->evidence(key(2)).has_value());
+  EXPECT_TRUE(records()->evidence(key(1)).has_value());
+  EXPECT_TRUE(records()->evidence(key(2)).has_value());
 }
 
 TEST_P(TransactionContract, TheSavepointDoesNotHealContention) {

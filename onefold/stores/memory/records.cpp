@@ -63,6 +63,7 @@ class MemoryRecords final : public Records {
           (filter.key && row.key != *filter.key) ||
           (!filter.consumer.empty() && row.consumer != filter.consumer) ||
           (!filter.reason.empty() && row.reason != filter.reason) ||
+          (!filter.event_id.empty() && row.event.id != filter.event_id) ||
           (filter.since && row.last_at < *filter.since)) {
         continue;
       }

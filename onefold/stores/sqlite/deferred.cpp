@@ -31,7 +31,7 @@ constexpr const char* select_sql =
     "FROM main.onefold_deferred d JOIN main.onefold_consumer c ON c.id = d.consumer "
     "WHERE d.id > ?1 AND (?2 IS NULL OR d.id = ?2) AND (?3 IS NULL OR (d.scope = ?3 AND "
     "d.key = ?4)) AND (?5 IS NULL OR c.name = ?5) AND (?6 IS NULL OR d.reason = ?6) "
-    "AND (?9 IS NULL OR d.last_at >= ?9) "
+    "AND (?9 IS NULL OR d.last_at >= ?9) AND (?10 IS NULL OR d.event_id = ?10) "
     "ORDER BY d.id LIMIT ?7";
 
 void bind_position(Statement& insert, const std::optional<Position>& position) {
@@ -159,6 +159,7 @@ std::vector<DeferredRecord> select_deferred(Connection& connection, const Deferr
   select.text_or_null(5, filter.consumer).text_or_null(6, filter.reason);
   select.integer(7, static_cast<std::int64_t>(filter.limit)).integer(8, filter.with_raw);
   filter.since ? select.integer(9, filter.since->time_since_epoch().count()) : select.null(9);
+  select.text_or_null(10, filter.event_id);
   std::vector<DeferredRecord> records;
   while (select.step()) records.push_back(record_of(select));
   return records;

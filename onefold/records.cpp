@@ -1,0 +1,17 @@
+#include "onefold/records.h"
+
+#include <algorithm>
+
+namespace onefold {
+
+std::vector<ScopeRecord> scopes_for(const InboxFilter& filter, std::vector<ScopeRecord> all) {
+  std::erase_if(all, [&](const ScopeRecord& each) {
+    return (!filter.consumer.empty() && each.consumer != filter.consumer) ||
+           (filter.scope && each.scope != *filter.scope) ||
+           (filter.after && each.scope < filter.after->scope);
+  });
+  std::ranges::sort(all, {}, &ScopeRecord::scope);
+  return all;
+}
+
+}  // namespace onefold

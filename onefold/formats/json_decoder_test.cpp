@@ -115,6 +115,25 @@ TEST(JsonDecoder, B32_IdsAreNotNormalised) {
   EXPECT_EQ(decode_json(R"({"type":"t","event_id":" Evt-1 "})").event.id, " Evt-1 ");
 }
 
+TEST(JsonDecoder, AnIdFromTheBytesIsTheirDigest) {
+  IdentityRule rule = by_event_id;
+  rule.id = id_from_bytes;
+  // printf '{"type":"t"}' | sha256sum
+  EXPECT_EQ(decode_json(R"({"type":"t"})", rule).event.id,
+            "2241608e8271eac800d4d4ac804b3f39352a4a383bb9c7ba12629724bc9d60ab");
+  EXPECT_NE(decode_json(R"({"type":"t" })", rule).event.id,
+            decode_json(R"({"type":"t"})", rule).event.id);
+  EXPECT_EQ(code_of(decode_json("[1]", rule)), "NOT_AN_OBJECT");
+}
+
+TEST(JsonDecoder, AnIdFromThePositionIsLeftToTheSource) {
+  IdentityRule rule = by_event_id;
+  rule.id = id_from_position;
+  const Delivery delivery = decode_json(R"({"type":"t","event_id":"x"})", rule);
+  EXPECT_EQ(delivery.defect, "");
+  EXPECT_EQ(delivery.event.id, "");
+}
+
 TEST(JsonDecoder, RulesThatCannotBeUsedAreRefused) {
   const auto changed = [](auto change) {
     IdentityRule rule = by_event_id;
@@ -130,6 +149,12 @@ TEST(JsonDecoder, RulesThatCannotBeUsedAreRefused) {
   EXPECT_EQ(changed([](auto& rule) { rule.type = "/a~2"; }).substr(0, 13), "identity.type");
   EXPECT_EQ(changed([](auto& rule) { rule.subject = "x"; }).substr(0, 16), "identity.subject");
   EXPECT_EQ(changed([](auto& rule) { rule.time = "literal:now"; }).substr(0, 13), "identity.time");
+  EXPECT_EQ(changed([](auto& rule) { rule.id = id_from_bytes; }), "");
+  EXPECT_EQ(changed([](auto& rule) {
+              rule.id = id_from_position;
+              rule.id_type = IdType::integer;
+            }).substr(0, 11),
+            "identity.id");
   EXPECT_THROW(open_json_decoder({}), Error);
 }
 

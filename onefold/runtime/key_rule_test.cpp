@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "onefold/error.h"
+#include "onefold/formats/fingerprint.h"
 
 namespace onefold {
 namespace {
@@ -182,6 +183,37 @@ TEST(KeyRule, AStoredFormFindsTheKeyAgain) {
                            "position", "bytes", "", "no such form"}) {
     EXPECT_FALSE(key_under_form(form, "/shop", "order-52")) << form;
   }
+}
+
+DerivedKey of_values(const KeyRule& rule, const std::vector<KeyValue>& values) {
+  return rule.of_values(values);
+}
+
+TEST(KeyRule, ValuesOfABusinessKey) {
+  const KeyRule rule{{"pay_"}};
+  // printf '\0\0\0\0\0\0\0\5"PX-1' | sha256sum
+  const DerivedKey text = of_values(rule, {{false, "PX-1"}});
+  EXPECT_EQ(text.form, "values");
+  EXPECT_EQ(text.bytes, sha256_128_of_parts({"\"PX-1"}));
+  EXPECT_NE(of_values(rule, {{false, "1"}}).bytes, of_values(rule, {{true, "1"}}).bytes);
+  EXPECT_NE(of_values(rule, {{false, "a"}, {false, "bc"}}).bytes,
+            of_values(rule, {{false, "ab"}, {false, "c"}}).bytes);
+  EXPECT_NE(of_values(rule, {{false, "a"}, {false, "b"}}).bytes,
+            of_values(rule, {{false, "b"}, {false, "a"}}).bytes);
+}
+
+TEST(KeyRule, AValueThatIsOrderedKeepsItsBytesInAFormOfItsOwn) {
+  const KeyRule rule{{"pay_"}};
+  for (const std::string prefix : {"", "pay_"}) {
+    const std::string mark = prefix.empty() ? "" : ":" + prefix;
+    const std::string uuid = prefix + std::string{uuid_text};
+    const std::string ulid = prefix + std::string{ulid_text};
+    EXPECT_EQ(of_values(rule, {{false, uuid}}).form, "values+uuid" + mark);
+    EXPECT_EQ(of_values(rule, {{false, uuid}}).bytes, rule.of_id(uuid).bytes);
+    EXPECT_EQ(of_values(rule, {{false, ulid}}).form, "values+ulid" + mark);
+    EXPECT_EQ(of_values(rule, {{false, ulid}}).bytes, rule.of_id(ulid).bytes);
+  }
+  EXPECT_EQ(of_values(rule, {{false, uuid_text}, {true, "1"}}).form, "values");
 }
 
 RC_GTEST_PROP(KeyRuleProperty, UuidAndUlidKeepTheirBytes, (const Bytes& bytes, bool prefixed)) {

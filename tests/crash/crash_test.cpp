@@ -136,6 +136,83 @@ TEST_P(CrashTest, B36_AnErrorAtAnyCallBlamesNobody) {
   }
 }
 
+/// Two handlers with scopes and keys of their own, one of which takes several events at once, a
+/// second payment under another id, a conflict of a payment, and an event that one of them refuses.
+void add_keyed_workload(World& world) {
+  const KeySpec event_key{};
+  const KeySpec payment_key{.rule = "payment", .values = {"/payment"}};
+  world.consumer.batch_max = 4;
+  world.consumer.scope = Scope::handler;
+  world.consumer.handlers[0].keys = {event_key, payment_key};
+  world.consumer.handlers[0].fingerprint_of = {"/amount"};
+  world.consumer.on(
+      {.name = "count", .type = "payment", .handle_batch = [](auto events, Context& context) {
+         for (const Event* event : events) {
+           const char* cell = event->subject == "B" ? "no such cell" : "C";
+           context.sql().execute("UPDATE cell SET amount = amount + :amount WHERE name = :name",
+                                 {{"amount", 1}, {"name", cell}}, 1);
+         }
+         return std::vector<Answer>{};
+       }});
+  const auto add = [&](const char* id, const char* data, const char* cell = "A") {
+    world.broker.add(payment(id, cell, data));
+  };
+  add("e1", R"({"payment":"p1","amount":1})");
+  add("e2", R"({"payment":"p2","amount":1})");
+  add("e1", R"({"payment":"p1","amount":1})");
+  add("e3", R"({"payment":"p1","amount":1})");
+  add("e4", R"({"payment":"p3","amount":1})", "B");
+  add("e5", R"({"payment":"p2","amount":2})");
+  add("e6", R"({"payment":"p4","amount":1})", "no such cell");
+  add("e7", R"({"payment":"p4","amount":1})");
+  add("e8", R"({"payment":"p8","amount":1})");
+  add("e2", R"({"payment":"p2","amount":1})");
+}
+
+void expect_keys_converged(World& world) {
+  EXPECT_EQ(world.cell("A"), 30);  // e1, e2, e8.
+  EXPECT_EQ(world.cell("B"), 10);
+  EXPECT_EQ(world.cell("C"), 7);  // All ids but e4.
+  std::map<std::string, int> set_aside;
+  for (const DeferredRecord& row : world.deferred()) {
+    ++set_aside[row.reason + " " + row.handler + " " + row.event.id];
+  }
+  EXPECT_EQ(set_aside,
+            (std::map<std::string, int>{
+                {"dead count e4", 1}, {"conflict payment e5", 1}, {"dead payment e6", 1}}));
+  // 8 ids of "count", and two keys each for e1, e2, e4, e6 and e8.
+  EXPECT_EQ(world.model->records()->inbox({}).records.size(), 18U);
+}
+
+TEST_P(CrashTest, KeysAndScopesConvergeWhateverFailsWhenever) {
+  const auto faults = {0, 1, 2, 3, 4, 5, 6};
+  for (const int fault : faults) {
+    for (int nth = 1;; ++nth) {
+      SCOPED_TRACE("fault " + std::to_string(fault) + " at call " + std::to_string(nth));
+      World world{GetParam()};
+      add_keyed_workload(world);
+      const auto die = [] { throw faults::Crash{}; };
+      if (fault == 0) world.script.at(Call::any, die, nth, faults::Moment::before);
+      if (fault == 1) world.script.at(Call::any, die, nth, faults::Moment::after);
+      if (fault == 2) world.script.fail(Call::any, ErrorKind::unavailable, nth);
+      if (fault == 3) world.script.fail(Call::any, ErrorKind::contention, nth);
+      if (fault == 4) world.script.fail_commit(CommitFault::in_doubt_committed, nth);
+      if (fault == 5) world.script.fail_commit(CommitFault::in_doubt_rolled_back, nth);
+      if (fault == 6) world.script.fail_commit(CommitFault::refused, nth);
+      try {
+        world.run_once();
+      } catch (const faults::Crash&) {
+      }
+      const bool happened = world.script.outstanding() == 0;
+      world.script.clear();
+      world.run_once();
+      expect_keys_converged(world);
+      if (testing::Test::HasFailure() || !happened) break;
+      ASSERT_LT(nth, 1000);
+    }
+  }
+}
+
 /// Two live workers of one consumer with the same events: a redelivery while the first still works.
 /// A worker that must wait is disabled until the other's transaction has ended.
 class TwoWorkers {

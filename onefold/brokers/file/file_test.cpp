@@ -46,6 +46,25 @@ TEST_F(File, LinesAreDeliveredWithTheirPositions) {
   EXPECT_TRUE(subject.notices.empty());
 }
 
+TEST_F(File, AnIdFromThePositionIsTheSameAtEveryReading) {
+  write(path, three_lines + "nonsense\n" + event("3"));
+  Options options = this->options();
+  options.identity.id = id_from_position;
+  Subject subject{options};
+  const auto first = subject.receive();
+  ASSERT_EQ(first.size(), 5U);
+  const std::string incarnation = first[0].position->partition->incarnation;
+  const std::uint64_t size = event("1").size() + 1;
+  EXPECT_EQ(first[0].event.id, incarnation + ":0");
+  EXPECT_EQ(first[2].event.id, incarnation + ":" + std::to_string(2 * size));
+  EXPECT_EQ(first[3].event.id, "");
+  EXPECT_NE(first[3].defect, "");
+  EXPECT_EQ(first[4].event.id, incarnation + ":" + std::to_string(3 * size + 9));
+  EXPECT_EQ(ids(Subject{options}.receive()), ids(first));
+  options.path = "-";
+  EXPECT_THROW(source(options), Error);
+}
+
 TEST_F(File, ByteOrderMarkAndCarriageReturnsAreNoPartOfEvents) {
   write(path, "\xEF\xBB\xBF\r\n" + event("1") + "\r\n\r\n" + event("2") + "\r\n");
   Subject subject{options()};

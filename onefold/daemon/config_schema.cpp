@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 
@@ -165,81 +166,92 @@ TableSchema identity() {
             .example = "id_prefix = \"evt_\""}}};
 }
 
+std::vector<KeySchema> consumer_keys() {
+  return {{.name = "scope",
+           .kind = Kind::choice,
+           .meaning = "What succeeds or fails as one: all handlers of an event together, or "
+                      "each `\"handler\"` by itself, with its own claims and outcome.",
+           .example = "scope = \"handler\"",
+           .otherwise = "\"consumer\"",
+           .choices = {"consumer", "handler"}},
+          {.name = "key",
+           .kind = Kind::keys,
+           .meaning = "What must happen once: the event, or what it speaks of.",
+           .example = "key = { payment = \"/payment_id\" }",
+           .otherwise = "\"event\""},
+          {.name = "fingerprint",
+           .kind = Kind::choice,
+           .meaning = "How a second delivery of a key is compared with the first: JSON by its "
+                      "content, all data by its bytes, or not at all.",
+           .example = "fingerprint = \"bytes\"",
+           .otherwise = "\"canonical\"",
+           .choices = {"canonical", "bytes", "off"}},
+          {.name = "fingerprint_ignore",
+           .kind = Kind::pointers,
+           .meaning = "Pointers to what may differ between deliveries of one event. Only with "
+                      "`fingerprint = \"canonical\"`.",
+           .example = "fingerprint_ignore = [\"/attempt\", \"/sent_at\"]"}};
+}
+
+std::vector<KeySchema> consumer_effects() {
+  return {{.name = "on_conflict",
+           .kind = Kind::choice,
+           .meaning = "What happens with a used key that has other data. Its only value today.",
+           .example = "on_conflict = \"dead-letter\"",
+           .otherwise = "\"dead-letter\"",
+           .choices = {"dead-letter"}},
+          {.name = "claim",
+           .kind = Kind::choice,
+           .meaning = "`\"first\"` claims each key before its handler runs, also on a database "
+                      "with several writers where looking it up would do. No effect on SQLite, "
+                      "which has one writer and always claims first.",
+           .example = "claim = \"first\"",
+           .otherwise = "\"auto\"",
+           .choices = {"auto", "first"}},
+          {.name = "handler",
+           .kind = Kind::table_array,
+           .meaning = "What is done: `[[consumer.NAME.handler]]`, in the order of the file.",
+           .example = "[[consumer.billing.handler]]",
+           .required = true}};
+}
+
 TableSchema consumer() {
-  return {"consumer.*",
-          "[consumer.NAME]",
-          {{.name = "sources",
-            .kind = Kind::texts,
-            .meaning = "Names of sources; one may stand without brackets.",
-            .example = "sources = [\"orders\"]",
-            .required = true},
-           {.name = "batch_max",
-            .kind = Kind::integer,
-            .meaning = "Events in one transaction. After a failing handler at most 64, until the "
-                       "batch is done.",
-            .example = "batch_max = 100",
-            .otherwise = "500",
-            .least = 1,
-            .most = 10'000},
-           {.name = "attempts",
-            .kind = Kind::integer,
-            .meaning = "How often an event whose handler answers `retry` is run in place. Only "
-                       "handlers in C++ do: the failure of an SQL handler is final, or nobody's "
-                       "fault.",
-            .example = "attempts = 5",
-            .otherwise = "3",
-            .least = 1,
-            .most = 100},
-           {.name = "unsupported",
-            .kind = Kind::choice,
-            .meaning = "What happens with a type that no handler matches; `\"ignore\"` counts it "
-                       "as ignored and keeps nothing.",
-            .example = "unsupported = \"ignore\"",
-            .otherwise = "\"dead-letter\"",
-            .choices = {"dead-letter", "ignore"}},
-           {.name = "scope",
-            .kind = Kind::choice,
-            .meaning = "What succeeds or fails as one: all handlers of an event together, or "
-                       "each `\"handler\"` by itself, with its own claims and outcome.",
-            .example = "scope = \"handler\"",
-            .otherwise = "\"consumer\"",
-            .choices = {"consumer", "handler"}},
-           {.name = "key",
-            .kind = Kind::keys,
-            .meaning = "What must happen once: the event, or what it speaks of.",
-            .example = "key = { payment = \"/payment_id\" }",
-            .otherwise = "\"event\""},
-           {.name = "fingerprint",
-            .kind = Kind::choice,
-            .meaning = "How a second delivery of a key is compared with the first: JSON by its "
-                       "content, all data by its bytes, or not at all.",
-            .example = "fingerprint = \"bytes\"",
-            .otherwise = "\"canonical\"",
-            .choices = {"canonical", "bytes", "off"}},
-           {.name = "fingerprint_ignore",
-            .kind = Kind::pointers,
-            .meaning = "Pointers to what may differ between deliveries of one event. Only with "
-                       "`fingerprint = \"canonical\"`.",
-            .example = "fingerprint_ignore = [\"/attempt\", \"/sent_at\"]"},
-           {.name = "on_conflict",
-            .kind = Kind::choice,
-            .meaning = "What happens with a used key that has other data. Its only value today.",
-            .example = "on_conflict = \"dead-letter\"",
-            .otherwise = "\"dead-letter\"",
-            .choices = {"dead-letter"}},
-           {.name = "claim",
-            .kind = Kind::choice,
-            .meaning = "`\"first\"` claims each key before its handler runs, also on a database "
-                       "with several writers where looking it up would do. No effect on SQLite, "
-                       "which has one writer and always claims first.",
-            .example = "claim = \"first\"",
-            .otherwise = "\"auto\"",
-            .choices = {"auto", "first"}},
-           {.name = "handler",
-            .kind = Kind::table_array,
-            .meaning = "What is done: `[[consumer.NAME.handler]]`, in the order of the file.",
-            .example = "[[consumer.billing.handler]]",
-            .required = true}}};
+  TableSchema table{
+      "consumer.*",
+      "[consumer.NAME]",
+      {{.name = "sources",
+        .kind = Kind::texts,
+        .meaning = "Names of sources; one may stand without brackets.",
+        .example = "sources = [\"orders\"]",
+        .required = true},
+       {.name = "batch_max",
+        .kind = Kind::integer,
+        .meaning = "Events in one transaction. After a failing handler at most 64, until the "
+                   "batch is done.",
+        .example = "batch_max = 100",
+        .otherwise = "500",
+        .least = 1,
+        .most = 10'000},
+       {.name = "attempts",
+        .kind = Kind::integer,
+        .meaning = "How often an event whose handler answers `retry` is run in place. Only "
+                   "handlers in C++ do: the failure of an SQL handler is final, or nobody's "
+                   "fault.",
+        .example = "attempts = 5",
+        .otherwise = "3",
+        .least = 1,
+        .most = 100},
+       {.name = "unsupported",
+        .kind = Kind::choice,
+        .meaning = "What happens with a type that no handler matches; `\"ignore\"` counts it "
+                   "as ignored and keeps nothing.",
+        .example = "unsupported = \"ignore\"",
+        .otherwise = "\"dead-letter\"",
+        .choices = {"dead-letter", "ignore"}}}};
+  for (auto part : {consumer_keys(), consumer_effects()}) {
+    std::ranges::move(part, std::back_inserter(table.keys));
+  }
+  return table;
 }
 
 TableSchema handler() {

@@ -88,7 +88,7 @@ class Returning {
   void word(std::string_view text) {
     if (depth_ == 0 && upper(text) == "RETURNING") {
       columns_.clear();
-      item_.clear();
+      begin_item();
       inside_ = true;
     } else {
       add({std::string{text}, starts_name(text.front())});
@@ -127,6 +127,10 @@ class Returning {
   void end_item() {
     if (!inside_) return;
     if (item_size_ > 0) columns_.push_back(name_of_item());
+    begin_item();
+  }
+
+  void begin_item() {
     item_.clear();
     item_size_ = 0;
     plain_ = true;

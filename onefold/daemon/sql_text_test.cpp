@@ -98,6 +98,14 @@ TEST(SqlText, TheLastReturningCounts) {
   EXPECT_EQ(read_sql("DELETE FROM a RETURNING - RETURNING c").returning, Names{"c"});
 }
 
+TEST(SqlText, TheLastReturningCounts) {
+  EXPECT_EQ(read_sql("DELETE FROM a RETURNING b, c AS d, a.e, f + 1").returning,
+            (Names{"b", "d", "e", ""}));
+  // Found by fuzzing: what was noted of the first one's column belonged to no token any more.
+  EXPECT_EQ(read_sql("DELETE FROM a RETURNING b RETURNING ,").returning, Names{});
+  EXPECT_EQ(read_sql("DELETE FROM a RETURNING - RETURNING c").returning, Names{"c"});
+}
+
 TEST(SqlText, BeginningIsOneShortLine) {
   EXPECT_EQ(sql_beginning("  INSERT\n  INTO a\tVALUES (1) \n"), "INSERT INTO a VALUES (1)");
   EXPECT_LT(sql_beginning(std::string(500, 'x')).size(), 70U);

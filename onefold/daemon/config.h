@@ -107,10 +107,11 @@ struct Config {
 
 /// One key with what is in force for it, for people.
 struct EffectiveKey {
-  std::string table;   ///< As it is written: "", "[store]", "[[consumer.billing.handler]]".
-  std::string name;    ///< "batch_max"
-  std::string value;   ///< As TOML. Passwords are "***".
-  std::string origin;  ///< "onefold.toml:12:3", "environment variable ...", "default".
+  std::string table;          ///< As it is written: "", "[store]", "[[consumer.billing.handler]]".
+  std::string name;           ///< "batch_max"
+  std::string value;          ///< As TOML. Passwords are "***".
+  std::string origin;         ///< "onefold.toml:12:3", "environment variable ...", "default".
+  bool begins_table = false;  ///< The first key of its table.
 };
 
 /// A configuration, or all that is wrong with it.

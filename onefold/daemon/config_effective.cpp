@@ -35,6 +35,7 @@ class Effective {
 
   /// The keys of one table; those that are tables with a schema come after them.
   void add(const toml::table& table, const TableSchema& schema, const std::string& label) {
+    const std::size_t before = keys_.size();
     for (const KeySchema& key : schema.keys) {
       const toml::node* node = table.get(key.name);
       if (node != nullptr && key.kind != KeyKind::table_array && !is_outer(schema, key)) {
@@ -43,6 +44,7 @@ class Effective {
         keys_.push_back({label, key.name, key.otherwise, "default"});
       }
     }
+    if (keys_.size() > before) keys_[before].begins_table = true;
   }
 
   void add_all(const toml::table& root) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "onefold/daemon/sql_text.h"
 #include "onefold/error.h"
 #include "onefold/formats/text.h"
 #include "onefold/housekeeping.h"
@@ -198,6 +199,114 @@ TEST_F(SqlHandlerTest, TheParserIsReusedWithoutLeftovers) {
   EXPECT_EQ(rows[1], (std::vector<Value>{std::string{"2"}, Null{}}));
 }
 
+/// Evidence of the effect.
+class SqlResultTest : public SqlHandlerTest {
+ protected:
+  /// A handler with one statement that returns a row.
+  static HandlerConfig returning(const std::string& sql, const std::string& columns,
+                                 std::vector<ResultField> result) {
+    const std::string whole = sql + " RETURNING " + columns;
+    HandlerConfig handler =
+        config(whole, {"account"}, {{"account", "/account", FieldType::int64, true}});
+    handler.statements.back().returning = read_sql(whole).returning;
+    handler.result = std::move(result);
+    return handler;
+  }
+  std::string result(const HandlerConfig& handler, const char* data = R"({"account": 7})") {
+    const Answer answer = run(handler, event(data));
+    EXPECT_EQ(answer.kind, Answer::Kind::done) << answer.note;
+    return answer.note;
+  }
+};
+
+TEST_F(SqlResultTest, HoldsParametersExactly) {
+  HandlerConfig handler = config("DELETE FROM t", {},
+                                 {{"n", "/n", FieldType::int64, true},
+                                  {"d", "/d", FieldType::decimal, true},
+                                  {"r", "/r", FieldType::real, true},
+                                  {"b", "/b", FieldType::boolean, true},
+                                  {"t", "/t", FieldType::text, true},
+                                  {"j", "/j", FieldType::json, true},
+                                  {"x", "/x", FieldType::bytes, true},
+                                  {"none", "/none", FieldType::text, false}});
+  for (const char* name : {"n", "d", "r", "b", "t", "j", "x", "none", "event_id"}) {
+    handler.result.push_back({.name = name, .parameter = name});
+  }
+  EXPECT_EQ(
+      result(handler, R"({"n": 9223372036854775807, "d": 0.1000000000000000055511151, "r": 0.1,
+                                "b": true, "t": "\"\u00e4\n", "j": {"a": 1.10}, "x": "AP8="})"),
+      R"({"n":9223372036854775807,"d":"0.1000000000000000055511151","r":0.1,"b":true,)"
+      R"("t":"\"ä\n","j":{"a": 1.10},"x":"00ff","none":null,"event_id":"evt_1"})");
+}
+
+TEST_F(SqlResultTest, HoldsColumnsOfTheReturnedRow) {
+  const HandlerConfig handler = returning(
+      "UPDATE account SET balance = balance + 9007199254740983 WHERE id = :account",
+      "id, balance AS after, 'a' || id AS text, NULL AS none, x'0aff' AS bytes, 0.1 AS real",
+      {{.name = "account", .parameter = "account"},
+       {.name = "after", .column = 1},
+       {.name = "text", .column = 2},
+       {.name = "none", .column = 3},
+       {.name = "bytes", .column = 4},
+       {.name = "real", .column = 5}});
+  EXPECT_EQ(result(handler), R"({"account":7,"after":9007199254740993,"text":"a7","none":null,)"
+                             R"("bytes":"0aff","real":0.1})");
+  EXPECT_EQ(query("SELECT balance FROM account").at(0).at(0),
+            Value{std::int64_t{9007199254740993}});
+}
+
+TEST_F(SqlResultTest, NeedsExactlyOneRow) {
+  const HandlerConfig handler = returning("UPDATE account SET balance = 1 WHERE id = :account",
+                                          "balance", {{.name = "balance", .column = 0}});
+  query("INSERT INTO account VALUES (8, 10)");
+  for (const char* data : {R"({"account": 9})", R"({"account": 7})"}) {
+    HandlerConfig each = handler;
+    const bool none = std::string_view{data}.find('9') != std::string_view::npos;
+    if (!none) {
+      each.statements.back().sql = "UPDATE account SET balance = 1 RETURNING balance";
+      each.statements.back().parameters.clear();
+    }
+    try {
+      run(each, event(data));
+      FAIL() << data;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::permanent);
+      EXPECT_NE(std::string{error.what()}.find(
+                    none ? "statement 1: expected 1 row for the result, got 0" : "got 2"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+}
+
+TEST_F(SqlResultTest, WhatJsonCannotHoldIsTheEventsFailure) {
+  for (const char* expression :
+       {"9e999", "-9e999", "CAST(x'ff' AS TEXT)", "CAST(zeroblob(40000) AS BLOB)"}) {
+    const HandlerConfig handler =
+        returning("UPDATE account SET balance = 1 WHERE id = :account",
+                  std::string{expression} + " AS odd", {{.name = "odd", .column = 0}});
+    try {
+      run(handler, event(R"({"account": 7})"));
+      FAIL() << expression;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::permanent);
+      EXPECT_NE(std::string{error.what()}.find("result \"odd\": "), std::string::npos);
+    }
+  }
+}
+
+TEST_F(SqlResultTest, AnotherNumberOfColumnsStopsTheConsumer) {
+  HandlerConfig handler = returning("UPDATE account SET balance = 1 WHERE id = :account",
+                                    "id, balance", {{.name = "balance", .column = 1}});
+  handler.statements.back().returning = {"id", "balance", "more"};
+  try {
+    run(handler, event(R"({"account": 7})"));
+    FAIL() << "the row has two columns";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::bad_configuration);
+  }
+}
+
 TEST(SqlConsumer, CarriesAllThatIsConfigured) {
   ConsumerConfig config;
   config.name = "billing";
@@ -205,7 +314,11 @@ TEST(SqlConsumer, CarriesAllThatIsConfigured) {
   config.attempts_max = 5;
   config.unsupported = Unsupported::ignore;
   config.claim_first = true;
+  config.scope = Scope::handler;
+  config.keys = {{"payment", {"/payment_id"}}};
+  config.fingerprint = {FingerprintRule::Kind::bytes, {}};
   HandlerConfig handler;
+  handler.keys = {{"order", {"/order_id"}}};
   handler.name = "credit";
   handler.type = "payment.*";
   handler.version = 4;
@@ -217,7 +330,13 @@ TEST(SqlConsumer, CarriesAllThatIsConfigured) {
   EXPECT_EQ(consumer.attempts_max, 5);
   EXPECT_EQ(consumer.unsupported, Unsupported::ignore);
   EXPECT_TRUE(consumer.claim_first);
+  EXPECT_EQ(consumer.scope, Scope::handler);
+  ASSERT_EQ(consumer.keys.size(), 1U);
+  EXPECT_EQ(consumer.keys[0].rule, "payment");
+  EXPECT_EQ(consumer.fingerprint.kind, FingerprintRule::Kind::bytes);
   ASSERT_EQ(consumer.handlers.size(), 1U);
+  ASSERT_EQ(consumer.handlers[0].keys.size(), 1U);
+  EXPECT_EQ(consumer.handlers[0].keys[0].rule, "order");
   EXPECT_EQ(consumer.handlers[0].name, "credit");
   EXPECT_EQ(consumer.handlers[0].type, "payment.*");
   EXPECT_EQ(consumer.handlers[0].version, 4);

@@ -98,12 +98,66 @@ TEST(SqlText, TheLastReturningCounts) {
   EXPECT_EQ(read_sql("DELETE FROM a RETURNING - RETURNING c").returning, Names{"c"});
 }
 
-TEST(SqlText, TheLastReturningCounts) {
-  EXPECT_EQ(read_sql("DELETE FROM a RETURNING b, c AS d, a.e, f + 1").returning,
-            (Names{"b", "d", "e", ""}));
-  // Found by fuzzing: what was noted of the first one's column belonged to no token any more.
-  EXPECT_EQ(read_sql("DELETE FROM a RETURNING b RETURNING ,").returning, Names{});
-  EXPECT_EQ(read_sql("DELETE FROM a RETURNING - RETURNING c").returning, Names{"c"});
+TEST(SqlText, OnlyWhatWorksOnRowsMayBegin) {
+  for (const char* sql : {"GRANT ALL ON a TO b", "REVOKE ALL ON a FROM b", "SET x = 1",
+                          "RENAME TABLE a TO b", "TRUNCATE a"}) {
+    EXPECT_NE(read_sql(sql).defect.find("cannot be used in a handler"), std::string::npos) << sql;
+    EXPECT_FALSE(read_sql(sql).hint.empty()) << sql;
+  }
+  for (const char* sql : {"EXPLAIN DELETE FROM a", "CALL a()", "DO $x", "COPY a FROM b", "LOCK a",
+                          "PREPARE a", "EXECUTE a", "LOAD DATA", "UPDTE a SET b = 1", "5"}) {
+    EXPECT_NE(read_sql(sql).defect.find("does not begin a statement"), std::string::npos) << sql;
+  }
+  EXPECT_EQ(read_sql("UPDTE a SET b = 1").hint, "did you mean \"UPDATE\"?");
+}
+
+TEST(SqlText, WhatDatabasesReadDifferentlyIsRefused) {
+  const struct {
+    std::string sql;
+    const char* defect;
+  } cases[] = {
+      {"DELETE FROM a /*! WHERE b = 1 */", "which some databases execute"},
+      {"/*!50000 DROP TABLE a */", "which some databases execute"},
+      {"/*M! DROP TABLE a */ DELETE FROM a", "which some databases execute"},
+      {"DELETE FROM a /* x /* y */ */", "a comment stands in a comment"},
+      {"DELETE FROM a /* /* */ ; DROP TABLE a", "a comment stands in a comment"},
+      {std::string{"DELETE FROM a\0; DROP TABLE b", 28}, "a NUL character"},
+      {std::string{"\0", 1}, "a NUL character"},
+  };
+  for (const auto& each : cases) {
+    EXPECT_NE(read_sql(each.sql).defect.find(each.defect), std::string::npos)
+        << each.sql << ": " << read_sql(each.sql).defect;
+  }
+  for (const char* sql : {"DELETE FROM a /*+ hint */", "DELETE FROM a WHERE b = '/*!'",
+                          "DELETE FROM a /* ! */", "DELETE FROM a /**/", "DELETE FROM a /***/"}) {
+    EXPECT_EQ(read_sql(sql).defect, "") << sql;
+  }
+}
+
+TEST(SqlText, ReturningHasNames) {
+  const struct {
+    const char* sql;
+    Names columns;
+  } cases[] = {
+      {"UPDATE a SET b = 1", {}},
+      {"UPDATE a SET b = 1 RETURNING b", {"b"}},
+      {"update a set b = 1 returning b, c ;", {"b", "c"}},
+      {"DELETE FROM a RETURNING a.b, main.a.c, d AS e, f+1 AS g, h + 1, 1, 'x', :p",
+       {"b", "c", "e", "g", "", "", "", ""}},
+      {"INSERT INTO a VALUES (1) RETURNING *", {"*"}},
+      {"INSERT INTO a VALUES (1) RETURNING a.*, b", {"*", "b"}},
+      {"INSERT INTO a VALUES (1) RETURNING coalesce(b, c) AS d, max(e, f)", {"d", ""}},
+      {"INSERT INTO a VALUES (1) RETURNING b AS \"c d\", [e], `f`, \"g\"", {"c d", "e", "f", "g"}},
+      {"INSERT INTO a VALUES (1) RETURNING b -- , c\n, d /* , e */", {"b", "d"}},
+      {"WITH a AS (DELETE FROM b RETURNING c) SELECT c FROM a", {}},
+      {"WITH a AS (DELETE FROM b RETURNING c) INSERT INTO d SELECT c FROM a RETURNING e", {"e"}},
+      {"UPDATE a SET b = 'RETURNING c'", {}},
+      {"UPDATE a SET b = CASE WHEN c THEN 1 END RETURNING CASE b WHEN 1 THEN 2 END AS d", {"d"}},
+  };
+  for (const auto& each : cases) {
+    EXPECT_EQ(read_sql(each.sql).defect, "") << each.sql;
+    EXPECT_EQ(read_sql(each.sql).returning, each.columns) << each.sql;
+  }
 }
 
 TEST(SqlText, BeginningIsOneShortLine) {
@@ -141,6 +195,49 @@ RC_GTEST_PROP(SqlText, AgreesWithSqliteAboutParameters, ()) {
   const SqlText read = read_sql(sql);
   RC_ASSERT(read.defect.empty());
   RC_ASSERT(read.parameters == expected);
+}
+
+/// Columns of a table t (a, b, "c d").
+const Names& columns() {
+  static const Names all{"a",
+                         "b",
+                         "t.a",
+                         "a AS x",
+                         "a + b AS \"y z\"",
+                         "a||b",
+                         "1",
+                         "max(a, b)",
+                         "'x, y'",
+                         ":p",
+                         "(a)",
+                         "\"c d\"",
+                         "[a]",
+                         "a /* , */",
+                         "abs(a) AS `z`",
+                         "CASE a WHEN 1 THEN b END AS w"};
+  return all;
+}
+
+/// SQLite says how many there are, and what each that has a name is called.
+RC_GTEST_PROP(SqlText, AgreesWithSqliteAboutReturnedColumns, ()) {
+  std::string sql = "UPDATE t SET a = (SELECT b FROM t) RETURNING ";
+  const auto chosen = *rc::gen::nonEmpty(
+      rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(columns())));
+  for (std::size_t i = 0; i < chosen.size(); ++i) sql += (i == 0 ? "" : ", ") + chosen[i];
+  sqlite3* raw = nullptr;
+  RC_ASSERT(sqlite3_open(":memory:", &raw) == SQLITE_OK);
+  const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> database{raw, sqlite3_close};
+  RC_ASSERT(sqlite3_exec(raw, "CREATE TABLE t (a, b, \"c d\")", nullptr, nullptr, nullptr) ==
+            SQLITE_OK);
+  sqlite3_stmt* statement = nullptr;
+  RC_ASSERT(sqlite3_prepare_v2(raw, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
+  const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> prepared{statement,
+                                                                            sqlite3_finalize};
+  const Names found = read_sql(sql).returning;
+  RC_ASSERT(found.size() == static_cast<std::size_t>(sqlite3_column_count(statement)));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    RC_ASSERT(found[i].empty() || found[i] == sqlite3_column_name(statement, static_cast<int>(i)));
+  }
 }
 
 /// What SQLite takes as one whole statement is never called several, and the other way round.

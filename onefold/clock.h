@@ -6,7 +6,8 @@
 
 namespace onefold {
 
-/// Time, as a seam: tests and the disorder lab bring their own.
+/// Time, as a seam: tests and the disorder lab bring their own. Used by the threads of a `Runner`,
+/// and has to outlive it.
 class Clock {
  public:
   virtual ~Clock() = default;

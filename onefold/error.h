@@ -17,9 +17,14 @@ enum class ErrorKind {
 
 /// Every failure of a store, a source or a handler. Ask what to do about it, not what it is.
 ///
-/// Decisions of a handler are values (`Answer`), not errors; our own mistakes are assertions.
+/// Decisions of a handler are values (`Answer`), not errors; our own mistakes are assertions. A
+/// handler may throw `permanent`, which counts as `Answer::reject`; any other kind is taken for the
+/// database's word and ends the whole unit, or the consumer. Out of `Runner` come only
+/// `contract_violation` and `bad_configuration`; out of opening a database also `unavailable` and
+/// `contention`.
 class Error : public std::runtime_error {
  public:
+  /// `message` says what happened, where, and what to do about it; never an event's data.
   Error(ErrorKind kind, const std::string& message) : std::runtime_error{message}, kind_{kind} {}
 
   ErrorKind kind() const noexcept { return kind_; }

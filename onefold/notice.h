@@ -17,7 +17,8 @@ struct Notice {
   std::string text;  ///< What happened, where, what to do. Never an event's data.
 };
 
-/// Called on the thread that runs the worker. Must not throw.
+/// Called on the thread that runs the worker, between its steps: what takes long holds it up. Must
+/// not throw. Without one, what is said is lost: a database that is away is waited for in silence.
 using Notify = std::function<void(const Notice&)>;
 
 }  // namespace onefold

@@ -69,6 +69,9 @@ struct Consumer {
   std::size_t batch_max = 500;  ///< Deliveries in one transaction, 1 to 10,000.
   int attempts_max = 3;         ///< How often a `retry` is run in place before the event is dead.
   Unsupported unsupported = Unsupported::dead_letter;
+  /// Workers, 1 to 64, for each source that several can share; other sources have one. Each has a
+  /// thread and a session, so that handlers run at the same time; on SQLite they take turns.
+  int workers = 1;
   bool claim_first = false;  ///< Also where the sources would allow the optimistic path.
 
   /// Adds a handler for a type. All handlers that match an event run, in the order of these calls,

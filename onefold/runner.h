@@ -24,19 +24,21 @@ struct Totals {
     return by_outcome.at(static_cast<std::size_t>(outcome));
   }
   std::int64_t received() const noexcept;
+  Totals& operator+=(const Totals& other) noexcept;
 };
 
 /// Runs consumers on a store: subscribes them to their sources and applies every event once.
 ///
-/// One thread. All workers share one session and are stepped in turn, a whole batch each, as SQLite
-/// with its single writer wants it.
+/// Each worker has a thread and a session of its own, so that handlers and `open` of sources run at
+/// the same time, and share nothing. On a store with a single writer (SQLite), or with one worker
+/// alone, all of it happens in the thread that calls `run`.
 class Runner {
  public:
   struct Options {
     bool migrate = true;  ///< Bring the schema up to date first; otherwise refuse another one.
     std::optional<RuleChange> rule_change = {};  ///< Accept changed key rules (semantics 1.5).
-    Notify notify = {};
-    /// Called after every batch, for progress displays.
+    Notify notify = {};                          ///< From any worker's thread, one call at a time.
+    /// Called after every batch, for progress displays; as `notify`.
     std::function<void(const Totals&)> progress = {};
     Clock* clock = nullptr;  ///< The machine's, unless given.
   };
@@ -58,6 +60,7 @@ class Runner {
   /// Ends `run` and `run_until_idle` after the batch in hand. Safe in a signal handler and from any
   /// thread.
   void stop() noexcept;
+  /// Of what was committed when a run returned or threw. Not for use while one is going on.
   const Totals& totals() const noexcept;
 
  private:

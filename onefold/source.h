@@ -23,6 +23,7 @@ struct SourceTraits {
   SourceClass kind = SourceClass::queue;
   bool ordered = false;    ///< Deliveries of one partition arrive in order.
   bool can_delay = false;  ///< `release` honours its delay.
+  bool shareable = false;  ///< Several handles, in threads or processes, share its deliveries.
 };
 
 /// A delivery with what became of it: HTTP answers with the outcome and the handler's result.

@@ -109,6 +109,8 @@ struct StoreTraits {
   /// Nobody else can hold a claim while our transaction is open: looking before claiming, as the
   /// optimistic mode does, is then a second walk to the same place.
   bool single_writer = false;
+  /// All sessions belong to one thread.
+  bool one_thread = false;
 };
 
 /// A database. Every thread connects for itself.

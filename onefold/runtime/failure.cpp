@@ -29,7 +29,8 @@ Worker::Worker(const Subscription& subscription, Connection& connection, Clock& 
       plan_{base_plan()},
       backoff_{first_pause, longest_pause,
                static_cast<std::uint32_t>(std::hash<std::string>{}(
-                   subscription.consumer.name + '/' + subscription.source.name))} {}
+                   subscription.consumer.name + '/' + subscription.source.name)) +
+                   options_.number} {}
 
 Worker::~Worker() = default;
 

@@ -291,6 +291,21 @@ TEST(Failure, P10_ScopesThatARestoreHasTakenBackAreAllottedAnew) {
   EXPECT_EQ(world.model->records()->scopes().size(), 2U);
 }
 
+TEST(Failure, P10_ACommitThatWasSeenToHaveWorkedAndIsLostAfterwardsIsRunAgain) {
+  World world{SourceClass::owned_log};
+  world.broker.add(payment("e1"));
+  world.start();
+  const auto backup = world.model->snapshot();
+  world.script.fail_commit(faults::CommitFault::in_doubt_committed);
+  // The rerun has found its claim; then the database goes back behind it.
+  world.script.at(Call::claim, [&] { world.model->restore(backup); }, 2, faults::Moment::after);
+  world.run();
+  EXPECT_EQ(world.script.outstanding(), 0U);
+  EXPECT_EQ(world.cell("A"), 10);
+  EXPECT_EQ(world.count(Outcome::applied), 1);
+  EXPECT_EQ(world.model->records()->inbox({}).records.size(), 1U);
+}
+
 TEST(Failure, P10_AKillAtAnyStepAfterARestoreLosesNothing) {
   for (int steps = 0; steps < 60; ++steps) {
     SCOPED_TRACE("killed " + std::to_string(steps) + " steps after the restore");

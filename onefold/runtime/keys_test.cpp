@@ -153,6 +153,22 @@ TEST_P(KeysTest, ADeadEventHoldsAllItsKeys) {
   EXPECT_EQ(keys, claimed);
 }
 
+TEST_P(KeysTest, AConflictIsKeptUnderTheKeyThatIsTaken) {
+  world.consumer.keys = {event_key, payment_key, command_key};
+  world.consumer.handlers[0].fingerprint_of = {"/amount"};
+  say("e1", R"({"payment":"p1","command":"c1","amount":1})");
+  say("e2", R"({"payment":"p2","command":"c1","amount":2})");
+  world.run_once();
+  ASSERT_EQ(world.deferred().size(), 1U);
+  const DeferredRecord conflict = world.deferred()[0];
+  EXPECT_EQ(conflict.event.id, "e2");
+  const auto holder = world.model->records()->evidence(conflict.key);
+  ASSERT_TRUE(holder.has_value());
+  EXPECT_EQ(holder->event_id, "e1");
+  EXPECT_NE(holder->fingerprint, conflict.fingerprint);
+  EXPECT_TRUE(conflict.further_keys.empty());
+}
+
 TEST_P(KeysTest, FingerprintsThatAreOffMakeNoConflicts) {
   world.consumer.fingerprint = {.kind = FingerprintRule::Kind::off};
   say("e1", R"({"a":1})");

@@ -9,6 +9,7 @@
 namespace onefold {
 namespace {
 constexpr std::size_t batch_limit = 10'000;
+constexpr int workers_limit = 64;
 }  // namespace
 
 std::vector<std::string> id_prefixes_of(std::span<const SourceFactory> sources) {
@@ -142,6 +143,9 @@ std::string defect_of(const Consumer& consumer) {
   const std::string who = "consumer '" + consumer.name + "': ";
   if (consumer.batch_max < 1 || consumer.batch_max > batch_limit) {
     return who + "batch_max must be from 1 to " + std::to_string(batch_limit);
+  }
+  if (consumer.workers < 1 || consumer.workers > workers_limit) {
+    return who + "workers must be from 1 to " + std::to_string(workers_limit);
   }
   if (consumer.attempts_max < 1) return who + "attempts_max must be at least 1";
   if (consumer.handlers.empty()) return who + "it has no handlers";

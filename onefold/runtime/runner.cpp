@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <list>
+#include <mutex>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -19,6 +21,11 @@ constexpr milliseconds patience_alone{200};  ///< Also how long a signal may wai
 constexpr milliseconds pause_when_idle{20};
 }  // namespace
 
+Totals& Totals::operator+=(const Totals& other) noexcept {
+  for (std::size_t i = 0; i < outcome_count; ++i) by_outcome.at(i) += other.by_outcome.at(i);
+  return *this;
+}
+
 std::int64_t Totals::received() const noexcept {
   return std::accumulate(by_outcome.begin(), by_outcome.end(), std::int64_t{0});
 }
@@ -28,28 +35,40 @@ struct Runner::State {
     Consumer consumer;
     std::vector<SourceFactory> sources;
   };
+  /// Workers that are stepped in turn by one thread, over one session.
+  struct Crew {
+    explicit Crew(Store& store) : connection{store} {}
+    Connection connection;
+    std::list<Worker> workers;
+    Totals totals;  ///< What the others may know of it, under `together`.
+  };
 
   State(Store& the_store, Options the_options)
-      : store{the_store}, options{std::move(the_options)}, connection{the_store} {}
+      : store{the_store}, options{std::move(the_options)} {}
 
   void start();
+  void subscribe(const Entry& entry, ConsumerId id, ClaimMode mode, bool alone);
+  Crew& crew_for_another();
+  bool takes_turns() const;
   ClaimMode claim_mode(const Entry& entry) const;
   Totals loop(bool until_idle);
+  void run_threads(bool until_idle);
+  void run_crew(Crew& crew, bool until_idle);
   StepResult finish_batch(Worker& worker);
-  bool finish_batches();
-  void pause();
-  void sum_up();
+  bool finish_batches(Crew& crew);
+  void pause(const Crew& crew);
+  void publish(Crew& crew);
 
   Store& store;
   Options options;
   std::list<Entry> entries;
-  Connection connection;
   std::list<Subscription> subscriptions;
-  std::list<Worker> workers;
+  std::list<Crew> crews;
   Totals totals;
   std::atomic<bool> stopping{false};
   bool started = false;
-  bool waits = false;  ///< Sources may wait for more.
+  bool waits = false;   ///< Sources may wait for more.
+  std::mutex together;  ///< Guards the totals, and the calls of `notify` and `progress`.
 };
 
 Runner::Runner(Store& store) : Runner{store, Options{}} {}
@@ -89,33 +108,65 @@ const Totals& Runner::totals() const noexcept {
   return state_->totals;
 }
 
+namespace {
+int workers_of(const Consumer& consumer, const SourceFactory& source) {
+  return source.traits.shareable ? consumer.workers : 1;
+}
+}  // namespace
+
 void Runner::State::start() {
   if (started) return;
   const std::unique_ptr<Housekeeping> housekeeping = store.housekeeping();
   if (options.migrate) housekeeping->migrate();
   housekeeping->check_schema();
-  std::size_t workers_total = 0;
-  for (const Entry& entry : entries) workers_total += entry.sources.size();
-  const bool alone = workers_total == 1 && waits;
+  int workers_total = 0;
+  for (const Entry& entry : entries) {
+    for (const SourceFactory& source : entry.sources)
+      workers_total += workers_of(entry.consumer, source);
+  }
+  const bool alone = waits && (workers_total == 1 || !takes_turns());
   for (const Entry& entry : entries) {
     const ClaimMode mode = claim_mode(entry);
     const ConsumerId id = housekeeping->adopt({.name = entry.consumer.name,
                                                .rules = rules_of(entry.consumer, entry.sources),
                                                .mode = mode},
                                               options.rule_change);
-    for (const SourceFactory& source : entry.sources) {
-      subscriptions.push_back({.consumer = entry.consumer,
-                               .id = id,
-                               .source = source,
-                               .mode = mode,
-                               .id_prefixes = id_prefixes_of(entry.sources)});
-      workers.emplace_back(subscriptions.back(), connection,
-                           options.clock != nullptr ? *options.clock : system_clock(),
-                           Worker::Options{.patience = alone ? patience_alone : milliseconds{0},
-                                           .notify = options.notify});
-    }
+    subscribe(entry, id, mode, alone);
   }
   started = true;
+}
+
+void Runner::State::subscribe(const Entry& entry, ConsumerId id, ClaimMode mode, bool alone) {
+  const Notify notify = [this](const Notice& notice) {
+    const std::scoped_lock lock{together};
+    if (options.notify) options.notify(notice);
+  };
+  for (const SourceFactory& source : entry.sources) {
+    subscriptions.push_back({.consumer = entry.consumer,
+                             .id = id,
+                             .source = source,
+                             .mode = mode,
+                             .id_prefixes = id_prefixes_of(entry.sources)});
+    for (int i = 0; i < workers_of(entry.consumer, source); ++i) {
+      Crew& crew = crew_for_another();
+      crew.workers.emplace_back(
+          subscriptions.back(), crew.connection,
+          options.clock != nullptr ? *options.clock : system_clock(),
+          Worker::Options{.patience = alone ? patience_alone : milliseconds{0},
+                          .notify = notify,
+                          .number = static_cast<std::uint32_t>(crews.size())});
+    }
+  }
+}
+
+/// Sessions cost little, threads too: each worker has its own where the database can use them.
+Runner::State::Crew& Runner::State::crew_for_another() {
+  if (crews.empty() || !takes_turns()) crews.emplace_back(store);
+  return crews.back();
+}
+
+bool Runner::State::takes_turns() const {
+  return store.traits().single_writer || store.traits().one_thread;
 }
 
 /// Optimistic where each partition has one owner, so that losing a race is rare, and where other
@@ -138,45 +189,74 @@ StepResult Runner::State::finish_batch(Worker& worker) {
 Totals Runner::State::loop(bool until_idle) {
   waits = !until_idle;
   start();
-  while (!stopping) {
-    const bool progressed = finish_batches();
-    if (progressed && options.progress) options.progress(totals);
-    const bool finished = std::ranges::all_of(workers, &Worker::at_end);
-    if (until_idle && !progressed && finished) break;
-    if (!progressed) pause();
+  if (crews.size() == 1) {
+    run_crew(crews.front(), until_idle);
+  } else {
+    run_threads(until_idle);
   }
   return totals;
 }
 
+/// The first that has to stop has all of them stop, after the batch in hand.
+void Runner::State::run_threads(bool until_idle) {
+  std::exception_ptr failure;
+  {
+    std::vector<std::jthread> threads;
+    for (Crew& crew : crews) {
+      threads.emplace_back([&, this] {
+        try {
+          run_crew(crew, until_idle);
+        } catch (...) {
+          stopping = true;
+          const std::scoped_lock lock{together};
+          if (!failure) failure = std::current_exception();
+        }
+      });
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+void Runner::State::run_crew(Crew& crew, bool until_idle) {
+  while (!stopping) {
+    const bool progressed = finish_batches(crew);
+    const bool finished = std::ranges::all_of(crew.workers, &Worker::at_end);
+    if (until_idle && !progressed && finished) break;
+    if (!progressed) pause(crew);
+  }
+}
+
 /// One batch of each worker. Returns whether any had one.
-bool Runner::State::finish_batches() {
+bool Runner::State::finish_batches(Crew& crew) {
   bool progressed = false;
-  for (Worker& worker : workers) {
+  for (Worker& worker : crew.workers) {
     if (stopping) break;
     try {
       progressed = finish_batch(worker) == StepResult::progressed || progressed;
     } catch (...) {
-      sum_up();  // What was committed before a consumer stops counts.
+      publish(crew);  // What was committed before a consumer stops counts.
       throw;
     }
   }
-  sum_up();
+  if (progressed) publish(crew);
   return progressed;
 }
 
 /// Until the first worker may go on, but never long: a signal must be noticed.
-void Runner::State::pause() {
-  if (waits && workers.size() == 1 && workers.front().at_rest()) return;  // Its source has waited.
+void Runner::State::pause(const Crew& crew) {
+  if (waits && crew.workers.size() == 1 && crew.workers.front().at_rest()) {
+    return;  // Its source has waited.
+  }
   std::this_thread::sleep_for(pause_when_idle);
 }
 
-void Runner::State::sum_up() {
+void Runner::State::publish(Crew& crew) {
+  const std::scoped_lock lock{together};
+  crew.totals = {};
+  for (const Worker& worker : crew.workers) crew.totals += worker.totals();
   totals = {};
-  for (const Worker& worker : workers) {
-    for (std::size_t i = 0; i < outcome_count; ++i) {
-      totals.by_outcome.at(i) += worker.totals().by_outcome.at(i);
-    }
-  }
+  for (const Crew& each : crews) totals += each.totals;
+  if (options.progress) options.progress(totals);
 }
 
 }  // namespace onefold

@@ -73,9 +73,7 @@ class World {
   }
 
   void stop() {
-    for (std::size_t i = 0; worker && i < outcome_count; ++i) {
-      totals.by_outcome.at(i) += worker->totals().by_outcome.at(i);
-    }
+    if (worker) totals += worker->totals();
     worker.reset();
     connection.reset();
     subscription.reset();

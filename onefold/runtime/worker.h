@@ -63,6 +63,7 @@ class Worker {
     std::chrono::milliseconds patience{0};  ///< How long `receive` may wait.
     std::size_t rerun_max = 64;  ///< Events in one transaction of a rerun (semantics 3.3).
     Notify notify = {};
+    std::uint32_t number = 0;  ///< Among all workers, so that their pauses differ.
   };
 
   Worker(const Subscription& subscription, Connection& connection, Clock& clock, Options options);
@@ -70,7 +71,6 @@ class Worker {
 
   /// Does the next step. It may be called again after it threw (`memory::Blocked`).
   StepResult step();
-
   Step next() const noexcept { return step_; }
   /// Nothing is in hand.
   bool at_rest() const noexcept { return step_ == Step::receive || step_ == Step::stopped; }

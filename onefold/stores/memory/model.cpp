@@ -126,7 +126,7 @@ class MemoryModel final : public Model {
  public:
   explicit MemoryModel(Options options) { database_->options = options; }
 
-  StoreTraits traits() const override { return {}; }
+  StoreTraits traits() const override { return {.single_writer = false, .one_thread = true}; }
   std::unique_ptr<Session> connect() override { return std::make_unique<MemorySession>(database_); }
   std::unique_ptr<Housekeeping> housekeeping() override { return keep_house(database_); }
   std::unique_ptr<Records> records() override { return read_records(database_); }

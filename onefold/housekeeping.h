@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,21 @@ struct Migration {
   int version = 0;
   std::string name;
   bool applied_now = false;
+  std::string sql = {};  ///< The whole of it; run by hand, it does what `migrate` does.
+};
+
+/// Something that `examine` has found out, good or bad.
+struct Finding {
+  enum class Severity {
+    fine,
+    notice,   ///< Works; a person may want to know.
+    warning,  ///< Works until something goes wrong, as a power cut does.
+    failure,  ///< Does not work, or events could be lost or applied twice.
+  };
+  Severity severity = Severity::fine;
+  std::string topic;  ///< "version", "durability", "privileges", "clock", "schema", "tables", ...
+  std::string text;
+  std::string hint = {};  ///< What to do about it; may be empty.
 };
 
 /// Used by one thread. Throws `Error`; `bad_configuration` where a person has to act.
@@ -46,11 +62,18 @@ class Housekeeping {
   /// Brings the schema up to date under a lock; refuses a schema whose checksums differ or that is
   /// newer than this program. Returns all migrations in order. Running it again changes nothing.
   virtual std::vector<Migration> migrate() = 0;
+  /// What `migrate` would apply, in order, with its SQL. Changes nothing.
+  virtual std::vector<Migration> pending() = 0;
   /// Throws unless the schema is exactly the one of this program.
   virtual void check_schema() = 0;
   /// Registers a consumer on first sight; later refuses changed rules (`merge_rules`), unless
   /// `change` is given: then they are stored with an audit row (semantics 1.5).
   virtual ConsumerId adopt(const ConsumerRules& rules, const std::optional<RuleChange>& change) = 0;
+  /// What the promises stand on: versions, durability, privileges, clocks, and the tables that the
+  /// handlers' `statements` name. Changes nothing; throws only if the database cannot be asked.
+  virtual std::vector<Finding> examine(std::span<const std::string> statements) = 0;
+  /// Why a handler's statement cannot be prepared, in the database's words; empty if it can.
+  virtual std::string statement_defect(std::string_view sql) = 0;
 };
 
 }  // namespace onefold

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tests/conformance/store_contract.h"
 
 namespace onefold::conformance {
@@ -15,6 +17,7 @@ TEST_P(HousekeepingContract, MigratingAgainChangesNothing) {
     EXPECT_GT(migration.version, 0);
     EXPECT_FALSE(migration.name.empty());
   }
+  EXPECT_TRUE(housekeeping()->pending().empty());
   EXPECT_NO_THROW(housekeeping()->check_schema());
   EXPECT_TRUE(records()->evidence(key(1)).has_value());
 }
@@ -58,6 +61,25 @@ TEST_P(HousekeepingContract, AChangedRuleIsAcceptedWithAReasonAndAudited) {
   // Nothing changes any more: there is nothing to audit either.
   housekeeping()->adopt(changed, RuleChange{"ada", "again"});
   EXPECT_EQ(audit().size(), 1U);
+}
+
+TEST_P(HousekeepingContract, AStatementThatCannotBePreparedSaysWhy) {
+  for (const std::string_view sql : {insert_cell, update_cell, select_cell}) {
+    EXPECT_EQ(housekeeping()->statement_defect(sql), "") << sql;
+  }
+  for (const std::string_view sql : {"SELECT amount FROM nowhere", "NO SUCH STATEMENT"}) {
+    EXPECT_NE(housekeeping()->statement_defect(sql), "") << sql;
+  }
+}
+
+TEST_P(HousekeepingContract, AnExaminationTellsTheDurability) {
+  const std::vector<std::string> statements{std::string{update_cell}};
+  const auto findings = housekeeping()->examine(statements);
+  EXPECT_EQ(std::ranges::count(findings, "durability", &Finding::topic), 1);
+  for (const Finding& each : findings) {
+    EXPECT_NE(each.severity, Finding::Severity::failure) << each.topic << ": " << each.text;
+    EXPECT_FALSE(each.text.empty()) << each.topic;
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,13 @@
 /// The state behind the model: rows as they were committed, and one private write set per open
 /// transaction. Private to this folder.
 namespace onefold::memory {
+
+/// The statements that the model knows.
+inline constexpr std::string_view insert_cell =
+    "INSERT INTO cell (name, amount) VALUES (:name, :amount)";
+inline constexpr std::string_view update_cell =
+    "UPDATE cell SET amount = amount + :amount WHERE name = :name";
+inline constexpr std::string_view select_cell = "SELECT amount FROM cell WHERE name = :name";
 
 struct PositionId {
   ConsumerId consumer = 0;

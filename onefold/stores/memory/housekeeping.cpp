@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include "onefold/stores/memory/database.h"
 
 namespace onefold::memory {
@@ -12,6 +15,11 @@ class MemoryHousekeeping final : public Housekeeping {
     const bool now = !committed().migrated;
     committed().migrated = true;
     return {{1, "model", now}};
+  }
+
+  std::vector<Migration> pending() override {
+    if (committed().migrated) return {};
+    return {{.version = 1, .name = "model", .applied_now = false, .sql = {}}};
   }
 
   void check_schema() override {
@@ -36,6 +44,15 @@ class MemoryHousekeeping final : public Housekeeping {
     committed().consumers.emplace(
         id, ConsumerRules{rules.name, merge_rules({}, rules.rules).rules, rules.mode});
     return id;
+  }
+
+  std::vector<Finding> examine(std::span<const std::string> /*statements*/) override {
+    return {{Finding::Severity::warning, "durability", "nothing survives the end of the process"}};
+  }
+
+  std::string statement_defect(std::string_view sql) override {
+    const std::array known{insert_cell, update_cell, select_cell};
+    return std::ranges::find(known, sql) == known.end() ? "the model knows no such statement" : "";
   }
 
  private:

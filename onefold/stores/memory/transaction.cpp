@@ -7,11 +7,6 @@
 namespace onefold::memory {
 namespace {
 
-constexpr std::string_view insert_cell = "INSERT INTO cell (name, amount) VALUES (:name, :amount)";
-constexpr std::string_view update_cell =
-    "UPDATE cell SET amount = amount + :amount WHERE name = :name";
-constexpr std::string_view select_cell = "SELECT amount FROM cell WHERE name = :name";
-
 [[noreturn]] void refuse(const std::string& why) {
   throw Error{ErrorKind::permanent, why};
 }

@@ -1,10 +1,8 @@
 #include "onefold/stores/sqlite/deferred.h"
 
-#include <algorithm>
-#include <array>
 #include <bit>
 
-#include "onefold/stores/sqlite/stored_lists.h"
+#include "onefold/formats/stored_lists.h"
 
 namespace onefold::sqlite {
 namespace {
@@ -42,33 +40,6 @@ void bind_position(Statement& insert, const std::optional<Position>& position) {
   insert.text(10, position->partition->incarnation).text(11, position->partition->name);
   bind_offset(insert, 12, position->at);
   bind_offset(insert, 14, position->next);
-}
-
-// Further keys are stored one after the other: the scope in 4 bytes, big-endian, and the key in 16.
-constexpr std::size_t scope_bytes = 4;
-constexpr std::size_t key_bytes = 16;
-
-std::vector<std::uint8_t> bytes_of(std::span<const Key> keys) {
-  std::vector<std::uint8_t> bytes;
-  for (const Key& key : keys) {
-    const auto scope = static_cast<std::uint32_t>(key.scope);
-    for (const int shift : {24, 16, 8, 0})
-      bytes.push_back(static_cast<std::uint8_t>(scope >> shift));
-    bytes.insert(bytes.end(), key.bytes.begin(), key.bytes.end());
-  }
-  return bytes;
-}
-
-std::vector<Key> keys_from(std::span<const std::uint8_t> bytes) {
-  std::vector<Key> keys;
-  for (; bytes.size() >= scope_bytes + key_bytes; bytes = bytes.subspan(scope_bytes + key_bytes)) {
-    std::uint32_t scope = 0;
-    for (const std::uint8_t byte : bytes.first(scope_bytes)) scope = scope << 8U | byte;
-    Key key{.scope = static_cast<std::int32_t>(scope)};
-    std::ranges::copy(bytes.subspan(scope_bytes, key_bytes), key.bytes.begin());
-    keys.push_back(key);
-  }
-  return keys;
 }
 
 Timestamp time_at(const Statement& row, int column) {
@@ -140,7 +111,7 @@ void insert_deferred(Connection& connection, const Deferral& deferral) {
   const auto* raw = reinterpret_cast<const std::uint8_t*>(delivery.raw.data());
   insert.text(21, event.content_type).text(22, headers).blob(23, {raw, delivery.raw.size()});
   insert.integer(24, deferral.recorded_at.time_since_epoch().count());
-  const std::vector<std::uint8_t> further_keys = bytes_of(deferral.further_keys);
+  const std::vector<std::uint8_t> further_keys = bytes_of_keys(deferral.further_keys);
   further_keys.empty() ? insert.null(25) : insert.blob(25, further_keys);
   insert.run();
   if (sqlite3_changes(connection.handle()) != 1) {

@@ -24,8 +24,11 @@ class DatabaseHousekeeping final : public Housekeeping {
   explicit DatabaseHousekeeping(const Options& options) : connection_{options, nullptr} {}
 
   std::vector<Migration> migrate() override { return sqlite::migrate(connection_); }
+  std::vector<Migration> pending() override { return sqlite::pending(connection_); }
   void check_schema() override { sqlite::check_schema(connection_); }
   ConsumerId adopt(const ConsumerRules& rules, const std::optional<RuleChange>& change) override;
+  std::vector<Finding> examine(std::span<const std::string> statements) override;
+  std::string statement_defect(std::string_view sql) override;
 
  private:
   ConsumerId insert_consumer(const ConsumerRules& rules, const std::string& text);
@@ -89,6 +92,43 @@ ConsumerId DatabaseHousekeeping::adopt(const ConsumerRules& rules,
   }
   transaction.commit();
   return *known;
+}
+
+/// The WAL of older ones can be corrupted by two connections that checkpoint at once (traps.md 11).
+constexpr int first_safe_version = 3'051'003;
+
+std::vector<Finding> DatabaseHousekeeping::examine(std::span<const std::string> statements) {
+  using enum Finding::Severity;
+  std::vector<Finding> found;
+  const std::string version = fmt::format("SQLite {}", sqlite3_libversion());
+  if (sqlite3_libversion_number() < first_safe_version) {
+    found.push_back({notice, "version", version,
+                     "before 3.51.3, two connections that checkpoint at once can damage the file: "
+                     "Onefold does so on one alone; open the database with other programs only "
+                     "to read, or with `PRAGMA wal_autocheckpoint = 0`"});
+  } else {
+    found.push_back({fine, "version", version});
+  }
+  found.push_back({fine, "durability", "durable: write-ahead log, synchronous = FULL"});
+  if (sqlite3_db_readonly(connection_.handle(), "main") != 0) {
+    found.push_back({failure, "privileges", "the file can only be read",
+                     "give this user the right to write it and its folder"});
+  }
+  for (const std::string& each : statements) {
+    const std::string defect = statement_defect(each);
+    if (!defect.empty()) found.push_back({failure, "statements", defect});
+  }
+  return found;
+}
+
+std::string DatabaseHousekeeping::statement_defect(std::string_view sql) {
+  ::sqlite3_stmt* prepared = nullptr;
+  const int code = sqlite3_prepare_v2(connection_.handle(), sql.data(),
+                                      static_cast<int>(sql.size()), &prepared, nullptr);
+  std::string defect = code == SQLITE_OK ? "" : sqlite3_errmsg(connection_.handle());
+  sqlite3_finalize(prepared);
+  connection_.forgive();
+  return defect;
 }
 
 }  // namespace

@@ -2,75 +2,40 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
-#include <map>
+
+#include "onefold/schema.h"
 
 namespace onefold::sqlite {
 namespace {
-
-/// One step of the schema. A step that was released is never edited: its checksum is stored.
-struct Step {
-  int version;
-  const char* name;
-  const char* sql;
-};
 
 /// An event that has several keys holds them all: what ends its wait must find them.
 constexpr const char* further_keys_schema =
     "ALTER TABLE main.onefold_deferred ADD COLUMN further_keys BLOB;";
 
-std::array<Step, 2> steps() {
+std::array<SchemaStep, 2> steps() {
   return {{{1, "first tables", first_schema}, {2, "several keys", further_keys_schema}}};
 }
 
-struct Applied {
-  std::string name;
-  std::string checksum;
-};
+constexpr const char* migration_table =
+    "CREATE TABLE IF NOT EXISTS main.onefold_migration (version INTEGER PRIMARY KEY, "
+    "name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL, "
+    "duration_us INTEGER NOT NULL) STRICT";
 
-/// FNV-1a. It finds an edit by mistake, not by malice.
-std::string checksum_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001b3U;
-  }
-  return fmt::format("{:016x}", hash);
-}
-
-std::map<int, Applied> applied_in(Connection& connection) {
+std::vector<AppliedStep> applied_in(Connection& connection) {
   Statement& exists = connection.own(
       "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = 'onefold_migration'");
   const ResetAtEnd reset_exists{exists};
-  std::map<int, Applied> applied;
+  std::vector<AppliedStep> applied;
   if (!exists.step()) return applied;
-  Statement& select = connection.own("SELECT version, name, checksum FROM main.onefold_migration");
+  Statement& select = connection.own("SELECT version, checksum FROM main.onefold_migration");
   const ResetAtEnd reset{select};
   while (select.step()) {
-    applied[static_cast<int>(select.integer_at(0))] = {select.text_at(1), select.text_at(2)};
+    applied.push_back({static_cast<int>(select.integer_at(0)), select.text_at(1)});
   }
   return applied;
-}
-
-void refuse_foreign(const std::map<int, Applied>& applied) {
-  const int newest = steps().back().version;
-  if (!applied.empty() && applied.rbegin()->first > newest) {
-    throw Error{ErrorKind::bad_configuration,
-                fmt::format("the schema of the database is version {}, this program knows up to "
-                            "{}: use a newer program",
-                            applied.rbegin()->first, newest)};
-  }
-  for (const Step& step : steps()) {
-    const auto found = applied.find(step.version);
-    if (found != applied.end() && found->second.checksum != checksum_of(step.sql)) {
-      throw Error{
-          ErrorKind::bad_configuration,
-          fmt::format("schema version {} ({}) of the database has checksum {}, this program "
-                      "has {}: it was made by a program that differs",
-                      step.version, step.name, found->second.checksum, checksum_of(step.sql))};
-    }
-  }
 }
 
 std::int64_t now_microseconds() {
@@ -83,11 +48,11 @@ void run_script(Connection& connection, const char* sql) {
   if (code != SQLITE_OK) fail(connection.handle(), code, Origin::own, "changing the schema");
 }
 
-void apply(Connection& connection, const Step& step) {
+void apply(Connection& connection, const SchemaStep& step) {
   const auto start = std::chrono::steady_clock::now();
-  run_script(connection, step.sql);
+  run_script(connection, std::string{step.sql}.c_str());
   const auto took = std::chrono::steady_clock::now() - start;
-  const std::string checksum = checksum_of(step.sql);
+  const std::string checksum = schema_checksum(step.sql);
   connection.own("INSERT INTO main.onefold_migration VALUES (?, ?, ?, ?, ?)")
       .integer(1, step.version)
       .text(2, step.name)
@@ -104,36 +69,39 @@ std::vector<Migration> migrate(Connection& connection) {
   // The write lock keeps a second `migrate` out until this one has committed.
   OwnTransaction transaction{connection};
   const auto applied = applied_in(connection);
-  refuse_foreign(applied);
-  if (applied.empty()) {
-    run_script(connection,
-               "CREATE TABLE IF NOT EXISTS main.onefold_migration (version INTEGER PRIMARY KEY, "
-               "name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL, "
-               "duration_us INTEGER NOT NULL) STRICT");
-  }
+  const auto missing = missing_steps(steps(), applied);
+  if (applied.empty()) run_script(connection, migration_table);
   std::vector<Migration> all;
-  for (const Step& step : steps()) {
-    const bool missing = !applied.contains(step.version);
-    if (missing) apply(connection, step);
-    all.push_back({step.version, step.name, missing});
+  for (const SchemaStep& step : steps()) {
+    const bool now =
+        std::ranges::find(missing, step.version, &SchemaStep::version) != missing.end();
+    if (now) apply(connection, step);
+    all.push_back({step.version, std::string{step.name}, now, std::string{step.sql}});
   }
   transaction.commit();
   return all;
 }
 
+std::vector<Migration> pending(Connection& connection) {
+  const Connection::Inside inside{connection};
+  std::vector<Migration> all;
+  for (const SchemaStep& step : missing_steps(steps(), applied_in(connection))) {
+    const std::string row = fmt::format(
+        "INSERT INTO main.onefold_migration VALUES ({}, '{}', '{}', "
+        "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER), 0);",
+        step.version, step.name, schema_checksum(step.sql));
+    all.push_back({.version = step.version,
+                   .name = std::string{step.name},
+                   .applied_now = false,
+                   .sql = fmt::format("BEGIN IMMEDIATE;\n{};\n{}\n{}\nCOMMIT;\n", migration_table,
+                                      step.sql, row)});
+  }
+  return all;
+}
+
 void check_schema(Connection& connection) {
   const Connection::Inside inside{connection};
-  const auto applied = applied_in(connection);
-  refuse_foreign(applied);
-  for (const Step& step : steps()) {
-    if (!applied.contains(step.version)) {
-      throw Error{
-          ErrorKind::bad_configuration,
-          fmt::format("the database lacks schema version {} ({}): run `onefold migrate`, or "
-                      "`onefold run --migrate`",
-                      step.version, step.name)};
-    }
-  }
+  require_schema(steps(), applied_in(connection));
 }
 
 }  // namespace onefold::sqlite

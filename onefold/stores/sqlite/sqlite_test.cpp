@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -382,8 +383,8 @@ TEST_F(SqliteStore, OptimisticRecordMeetsARival) {
 TEST_F(SqliteStore, MigrationsRefuseAnotherSchema) {
   auto housekeeping = store_->housekeeping();
   const auto again = housekeeping->migrate();
-  ASSERT_EQ(again.size(), 1U);
-  EXPECT_FALSE(again[0].applied_now);
+  ASSERT_EQ(again.size(), 2U);
+  for (const Migration& each : again) EXPECT_FALSE(each.applied_now) << each.name;
   housekeeping->check_schema();
   sqlite3* raw = nullptr;
   ASSERT_EQ(sqlite3_open(options().path.c_str(), &raw), SQLITE_OK);
@@ -405,6 +406,34 @@ TEST_F(SqliteStore, RefusesWhatIsNoDatabase) {
   EXPECT_EQ(kind_thrown_by([&] { sqlite::open_store(wrong); }), ErrorKind::bad_configuration);
   wrong.path = "";
   EXPECT_EQ(kind_thrown_by([&] { sqlite::open_store(wrong); }), ErrorKind::bad_configuration);
+}
+
+TEST_F(SqliteStore, WhatIsPendingCanBeAppliedByHand) {
+  const std::string path = (directory_ / "by_hand.db").string();
+  const auto store = open_store({.path = path});
+  const auto housekeeping = store->housekeeping();
+  const auto pending = housekeeping->pending();
+  ASSERT_EQ(pending.size(), 2U);
+  EXPECT_EQ(kind_thrown_by([&] { housekeeping->check_schema(); }), ErrorKind::bad_configuration);
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &raw), SQLITE_OK);
+  for (const Migration& each : pending) {
+    EXPECT_EQ(sqlite3_exec(raw, each.sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(raw);
+  }
+  sqlite3_close(raw);
+  EXPECT_NO_THROW(housekeeping->check_schema());
+  EXPECT_TRUE(housekeeping->pending().empty());
+  for (const Migration& each : housekeeping->migrate()) EXPECT_FALSE(each.applied_now);
+}
+
+TEST_F(SqliteStore, AnExaminationSaysWhichStatementsCannotWork) {
+  const std::vector<std::string> statements{std::string{credit}, "UPDATE nowhere SET a = 1"};
+  const auto findings = store_->housekeeping()->examine(statements);
+  const auto found = std::ranges::find(findings, "statements", &Finding::topic);
+  ASSERT_NE(found, findings.end());
+  EXPECT_EQ(found->severity, Finding::Severity::failure);
+  EXPECT_NE(found->text.find("nowhere"), std::string::npos);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
-#include "onefold/stores/sqlite/stored_lists.h"
+#include "onefold/formats/stored_lists.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -9,8 +10,11 @@
 #include "onefold/formats/json.h"
 #include "onefold/formats/text.h"
 
-namespace onefold::sqlite {
+namespace onefold {
 namespace {
+
+constexpr std::size_t scope_bytes = 4;
+constexpr std::size_t key_bytes = 16;
 
 std::string quoted(std::string_view text) {
   std::string json = "\"";
@@ -41,7 +45,7 @@ std::string text_or_hex(std::string_view text, JsonDocument& document) {
 
 [[noreturn]] void refuse() {
   throw Error{ErrorKind::bad_configuration,
-              "SQLite: a row of onefold_deferred holds a list that Onefold has not written; "
+              "a row of onefold_deferred holds a list that Onefold has not written; "
               "restore the table from a backup if it was edited"};
 }
 
@@ -107,4 +111,27 @@ std::vector<std::string> errors_from(std::string_view json) {
   return errors;
 }
 
-}  // namespace onefold::sqlite
+std::vector<std::uint8_t> bytes_of_keys(std::span<const Key> keys) {
+  std::vector<std::uint8_t> bytes;
+  for (const Key& key : keys) {
+    const auto scope = static_cast<std::uint32_t>(key.scope);
+    for (const int shift : {24, 16, 8, 0})
+      bytes.push_back(static_cast<std::uint8_t>(scope >> shift));
+    bytes.insert(bytes.end(), key.bytes.begin(), key.bytes.end());
+  }
+  return bytes;
+}
+
+std::vector<Key> keys_from(std::span<const std::uint8_t> bytes) {
+  std::vector<Key> keys;
+  for (; bytes.size() >= scope_bytes + key_bytes; bytes = bytes.subspan(scope_bytes + key_bytes)) {
+    std::uint32_t scope = 0;
+    for (const std::uint8_t byte : bytes.first(scope_bytes)) scope = scope << 8U | byte;
+    Key key{.scope = static_cast<std::int32_t>(scope)};
+    std::ranges::copy(bytes.subspan(scope_bytes, key_bytes), key.bytes.begin());
+    keys.push_back(key);
+  }
+  return keys;
+}
+
+}  // namespace onefold

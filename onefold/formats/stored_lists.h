@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -7,8 +8,9 @@
 
 #include "onefold/event.h"
 
-/// Lists that stand in one column, as JSON: readable with SQLite's own functions.
-namespace onefold::sqlite {
+/// Lists that stand in one column of a table: texts as JSON, readable with the database's own
+/// functions, and keys as bytes.
+namespace onefold {
 
 /// `[["name", "value"], ...]`, in order, with repeats (B27). Headers are bytes and JSON strings are
 /// not: what is not UTF-8 is kept as `{"hex": "e9"}`, so that it comes back as it was.
@@ -21,4 +23,9 @@ std::string json_of_errors(std::span<const std::string> errors);
 /// Throws `bad_configuration` if the text is not such a list.
 std::vector<std::string> errors_from(std::string_view json);
 
-}  // namespace onefold::sqlite
+/// One after the other: the scope in 4 bytes, big-endian, and the key in 16. Empty for none.
+std::vector<std::uint8_t> bytes_of_keys(std::span<const Key> keys);
+/// The reverse; a rest that is too short for a key is not regarded.
+std::vector<Key> keys_from(std::span<const std::uint8_t> bytes);
+
+}  // namespace onefold

@@ -1,11 +1,11 @@
-#include "onefold/stores/sqlite/stored_lists.h"
+#include "onefold/formats/stored_lists.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "onefold/error.h"
 
-namespace onefold::sqlite {
+namespace onefold {
 namespace {
 
 TEST(StoredLists, B27_HeadersAreReadableAndKeepTheirOrderAndRepeats) {
@@ -57,5 +57,18 @@ TEST(StoredLists, AnythingElseIsRefusedWithAWayOut) {
   EXPECT_THROW(errors_from("[1]"), Error);
 }
 
+TEST(StoredLists, KeysComeBackAsTheyWere) {
+  std::vector<Key> keys(3);
+  keys[0].scope = 1;
+  keys[1].scope = -2;
+  keys[2].scope = 0x01020304;
+  keys[1].bytes.fill(0xff);
+  keys[2].bytes.back() = 7;
+  EXPECT_EQ(keys_from(bytes_of_keys(keys)), keys);
+  EXPECT_EQ(bytes_of_keys(keys).size(), 60U);
+  EXPECT_TRUE(bytes_of_keys({}).empty());
+  EXPECT_TRUE(keys_from({}).empty());
+}
+
 }  // namespace
-}  // namespace onefold::sqlite
+}  // namespace onefold

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "onefold/daemon/toml_depth.h"
 #include "onefold/daemon/toml_reader.h"
 #include "onefold/formats/text.h"
 
@@ -102,6 +103,12 @@ std::optional<toml::table> parse(const ConfigText& text, ConfigReading& reading)
   if (text.text.size() > config_bytes_max) {
     reading.problem(place_of(text.path), "it is larger than 1 MiB",
                     "a configuration is a small text file");
+    return std::nullopt;
+  }
+  if (const auto line = line_of_too_deep_key(text.text)) {
+    reading.problem({text.path, *line, 1},
+                    "dots nest keys more than " + std::to_string(key_depth_max) + " deep here",
+                    "no key of a configuration has more than a few dots");
     return std::nullopt;
   }
   toml::parse_result parsed = toml::parse(text.text, std::string_view{text.path});

@@ -57,6 +57,9 @@ std::optional<std::string> contents(int descriptor) {
 
 std::variant<std::string, Defect> read_secret_file(const std::string& path) {
   const std::string name = "the file " + printable(path);
+  if (path.find('\0') != std::string::npos) {
+    return Defect{name + " cannot be read: a NUL character stands in its name", "correct the name"};
+  }
   const OpenFile file{path};
   struct stat status{};
   if (file.descriptor() < 0 || ::fstat(file.descriptor(), &status) != 0) {

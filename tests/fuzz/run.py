@@ -17,7 +17,7 @@ TARGETS = {  # The longest input that is worth trying.
     "cloudevents": 4096,
     "config": 8192,
     "sql": 1024,
-    "splitter": 1024,
+    "splitter": 512,
 }
 INPUT_SECONDS_MAX = 10
 MEMORY_MEGABYTES_MAX = 1024

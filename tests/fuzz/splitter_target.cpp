@@ -18,13 +18,13 @@ using file::Layout;
 using file::Splitter;
 
 constexpr std::size_t head_bytes = 3;
-constexpr std::size_t places_max = 8;
+constexpr std::size_t places_max = 4;
 
 /// How a text is read: none of it may change what is found.
 struct Reading {
   std::size_t element_bytes_max = 1 << 20;
-  std::size_t buffer_bytes = 1 << 16;
-  std::size_t chunk_bytes = 1 << 16;
+  std::size_t buffer_bytes = 1 << 10;
+  std::size_t chunk_bytes = 1 << 10;
 };
 
 /// An element that outlives the splitter's buffer. What is kept of an oversized one depends on the

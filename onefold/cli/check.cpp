@@ -22,8 +22,8 @@ constexpr const char* footer =
     "Example:\n"
     "  onefold check -c shop.toml && echo fine";
 
-std::string counted(std::size_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+std::string number_of(std::size_t count, const std::string& noun) {
+  return counted(static_cast<std::int64_t>(count), noun);
 }
 
 void print_contents(const Config& config) {
@@ -33,9 +33,9 @@ void print_contents(const Config& config) {
     handlers += consumer.handlers.size();
     for (const HandlerConfig& handler : consumer.handlers) statements += handler.statements.size();
   }
-  print(printable(config.path) + ": fine: " + counted(config.sources.size(), "source") + ", " +
-        counted(config.consumers.size(), "consumer") + ", " + counted(handlers, "handler") + ", " +
-        counted(statements, "statement") + "\n");
+  print(printable(config.path) + ": fine: " + number_of(config.sources.size(), "source") + ", " +
+        number_of(config.consumers.size(), "consumer") + ", " + number_of(handlers, "handler") +
+        ", " + number_of(statements, "statement") + "\n");
 }
 
 /// A file may still arrive, so that its absence is no error.
@@ -48,21 +48,28 @@ void warn_about_files(const Config& config) {
   }
 }
 
-ExitCode check(const std::string& config_path) {
-  const Config config = require_config(config_path, ConfigUse::apply);
-  if (store_exists(config)) {
+struct CheckOptions {
+  std::vector<std::string> config_paths;
+  bool no_environment = false;
+};
+
+ExitCode check(const CheckOptions& options) {
+  const Config config =
+      require_loaded(options.config_paths, ConfigUse::apply, !options.no_environment).config;
+  // Without the environment it may be unknown which database it is.
+  const bool exists = store_known(config) && store_exists(config);
+  if (exists) {
     const auto problems = check_statements(config);
     if (!problems.empty()) {
       complain_about(config, problems);
       return ExitCode::configuration;
     }
   }
-  warn_about_files(config);
+  if (!options.no_environment) warn_about_files(config);
   print_contents(config);
-  const std::string place = printable(store_place(config));
-  print(store_exists(config)
-            ? "every statement fits the tables of " + place + "\n"
-            : "there is no database " + place + " yet: the statements were not tried\n");
+  const std::string place = store_known(config) ? " " + printable(store_place(config)) : "";
+  print(exists ? "every statement fits the tables of" + place + "\n"
+               : "there is no database" + place + " yet: the statements were not tried\n");
   return ExitCode::ok;
 }
 
@@ -70,10 +77,12 @@ ExitCode check(const std::string& config_path) {
 
 void add_check(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("check", "Find what is wrong with a configuration");
-  auto path = std::make_shared<std::string>();
-  add_config_option(*command, *path);
+  auto options = std::make_shared<CheckOptions>();
+  add_config_option(*command, options->config_paths);
+  command->add_flag("--no-env", options->no_environment,
+                    "Look at no variables and no files of secrets: what depends on them is fine");
   command->footer(footer);
-  command->callback([path, &chosen] { chosen = [path] { return check(*path); }; });
+  command->callback([options, &chosen] { chosen = [options] { return check(*options); }; });
 }
 
 }  // namespace onefold::cli

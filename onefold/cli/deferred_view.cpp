@@ -57,7 +57,7 @@ std::string raw_text(const DeferredRecord& record) {
 
 std::string deferred_text(const DeferredRecord& record, bool in_file) {
   std::string text = what_it_is(record);
-  text += line("reason", printable(record.reason));
+  text += line("kind", printable(record.reason));
   text += line("consumer", printable(record.consumer));
   text += optional_line("handler", record.handler);
   for (const std::string& error : record.errors) {
@@ -79,37 +79,66 @@ std::string deferred_text(const DeferredRecord& record, bool in_file) {
   for (const auto& [name, value] : record.event.headers) {
     text += line("header", printable(name) + ": " + printable(value));
   }
+  text += line("key", key_text(record.key));
+  for (const Key& key : record.further_keys) text += line("and key", key_text(key));
   text += line("fingerprint", hex_text(record.fingerprint));
   return text + raw_text(record);
 }
 
-Json deferred_json(const DeferredRecord& record) {
+const std::vector<ListColumn>& deferred_columns() {
+  constexpr auto right = Table::Align::right;
+  static const std::vector<ListColumn> columns{
+      {.name = "id", .align = right},
+      {.name = "kind"},
+      {.name = "consumer", .width_max = 24},
+      {.name = "handler", .in_table = false},
+      {.name = "event_id", .width_max = 40},
+      {.name = "event_source", .in_table = false},
+      {.name = "event_type", .width_max = 32},
+      {.name = "event_subject", .in_table = false},
+      {.name = "event_time", .in_table = false},
+      {.name = "content_type", .in_table = false},
+      {.name = "count", .align = right},
+      {.name = "attempts", .in_table = false, .align = right},
+      {.name = "first_at", .in_table = false},
+      {.name = "last_at"},
+      {.name = "error", .width_max = 100},
+      {.name = "source", .in_table = false},
+      {.name = "key", .in_table = false},
+      {.name = "fingerprint", .in_table = false}};
+  return columns;
+}
+
+Json deferred_json(const DeferredRecord& record, bool with_raw) {
   Json json;
   json["id"] = record.id;
+  json["kind"] = record.reason;
   json["consumer"] = json_text(record.consumer);
-  json["reason"] = record.reason;
   json["handler"] = json_text(record.handler);
-  json["errors"] = Json::array();
-  for (const std::string& error : record.errors) json["errors"].push_back(json_text(error));
-  json["attempts"] = record.attempts;
+  json["event_id"] = json_text(record.event.id);
+  json["event_source"] = json_text(record.event.source);
+  json["event_type"] = json_text(record.event.type);
+  json["event_subject"] = json_text(record.event.subject);
+  json["event_time"] = json_time(record.event.time);
+  json["content_type"] = json_text(record.event.content_type);
   json["count"] = record.count;
+  json["attempts"] = record.attempts;
   json["first_at"] = json_time(record.first_at);
   json["last_at"] = json_time(record.last_at);
+  json["error"] = json_text(last_error(record));
+  json["errors"] = Json::array();
+  for (const std::string& error : record.errors) json["errors"].push_back(json_text(error));
   json["source"] = json_text(record.source);
   json["position"] = record.position ? json_position(*record.position) : Json(nullptr);
-  json["event"]["id"] = json_text(record.event.id);
-  json["event"]["source"] = json_text(record.event.source);
-  json["event"]["type"] = json_text(record.event.type);
-  json["event"]["subject"] = json_text(record.event.subject);
-  json["event"]["time"] = json_time(record.event.time);
-  json["event"]["content_type"] = json_text(record.event.content_type);
   json["headers"] = Json::array();
   for (const auto& [name, value] : record.event.headers) {
     json["headers"].push_back({{"name", json_text(name)}, {"value", json_text(value)}});
   }
-  json["scope"] = record.key.scope;
-  json["key"] = hex_text(record.key.bytes);
+  json["key"] = key_text(record.key);
+  json["further_keys"] = Json::array();
+  for (const Key& key : record.further_keys) json["further_keys"].push_back(key_text(key));
   json["fingerprint"] = hex_text(record.fingerprint);
+  if (!with_raw) return json;
   json["raw"] = json_text(record.raw);
   if (!is_utf8(record.raw)) json["raw_base64"] = encode_base64(record.raw);
   return json;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "onefold/error.h"
 
 namespace onefold::cli {
@@ -33,6 +35,36 @@ constexpr ExitCode exit_code_for(ErrorKind kind) noexcept {
   }
   return ExitCode::internal;
 }
+
+/// What each means, in one line: for the help, the manual and the messages of programs.
+constexpr const char* title_of(ExitCode code) noexcept {
+  switch (code) {
+    case ExitCode::ok:
+      return "done";
+    case ExitCode::problems:
+      return "it ran, and found something that a person should look at";
+    case ExitCode::usage:
+      return "the words of the command line are wrong";
+    case ExitCode::data:
+      return "the data that was given is wrong";
+    case ExitCode::unavailable:
+      return "the database, a source or the output is not available";
+    case ExitCode::internal:
+      return "a mistake in onefold, or a handler that ended its transaction";
+    case ExitCode::try_again:
+      return "somebody else was in the way: try again";
+    case ExitCode::permission:
+      return "no permission";
+    case ExitCode::configuration:
+      return "the configuration, or the database's schema, must be changed first";
+  }
+  return "";
+}
+
+inline constexpr std::array exit_codes{
+    ExitCode::ok,        ExitCode::problems,    ExitCode::usage,
+    ExitCode::data,      ExitCode::unavailable, ExitCode::internal,
+    ExitCode::try_again, ExitCode::permission,  ExitCode::configuration};
 
 /// Ends a command whose failure has been told already. Thrown inside cli/ only, caught in main.cpp.
 struct Stopped {

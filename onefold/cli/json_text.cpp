@@ -1,12 +1,42 @@
 #include "onefold/cli/json_text.h"
 
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <system_error>
 
 #include "onefold/formats/text.h"
 
 namespace onefold::cli {
+namespace {
+
+/// Characters that are not ASCII stand only within strings, so that they can be escaped there after
+/// the fact.
+std::string escaped(std::string text) {
+  std::string safe;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const std::size_t size = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+    const std::string_view character = std::string_view{text}.substr(at, size);
+    const std::string shown = printable(character);
+    if (size == 1 && byte != 0x7F) {
+      safe += character;  // The library has escaped what needs it; the rest is the notation.
+    } else {
+      safe += shown == character || shown.starts_with("\\u") ? shown : std::string{character};
+    }
+    at += size;
+  }
+  return safe;
+}
+
+std::optional<std::uint8_t> hex_digit(char c) {
+  if (c >= '0' && c <= '9') return static_cast<std::uint8_t>(c - '0');
+  if (c >= 'a' && c <= 'f') return static_cast<std::uint8_t>(c - 'a' + 10);
+  return std::nullopt;
+}
+
+}  // namespace
 
 bool is_utf8(std::string_view text) {
   try {
@@ -55,7 +85,15 @@ Json json_position(const Position& position) {
 }
 
 std::string dumped(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return escaped(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
+std::string dumped_line(const Json& json) {
+  return dumped_text(json) + "\n";
+}
+
+std::string dumped_text(const Json& json) {
+  return escaped(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 std::string offset_text(const Offset& offset) {
@@ -70,6 +108,25 @@ std::string hex_text(const std::array<std::uint8_t, 16>& bytes) {
     text += digits[byte & 15U];
   }
   return text;
+}
+
+std::string key_text(const Key& key) {
+  return std::to_string(key.scope) + ":" + hex_text(key.bytes);
+}
+
+std::optional<Key> key_from(std::string_view text) {
+  Key key;
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || text.size() != colon + 1 + 2 * key.bytes.size()) return {};
+  const auto number = std::from_chars(text.data(), text.data() + colon, key.scope);
+  if (number.ec != std::errc{} || number.ptr != text.data() + colon) return {};
+  for (std::size_t i = 0; i < key.bytes.size(); ++i) {
+    const auto high = hex_digit(text[colon + 1 + 2 * i]);
+    const auto low = hex_digit(text[colon + 2 + 2 * i]);
+    if (!high || !low) return {};
+    key.bytes[i] = static_cast<std::uint8_t>(*high << 4U | *low);
+  }
+  return key;
 }
 
 }  // namespace onefold::cli

@@ -66,5 +66,7 @@ int main(int count, char** words) {
   // not grow.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  return static_cast<int>(guarded(count, words));
+  const ExitCode code = guarded(count, words);
+  onefold::cli::end_complaints(code);
+  return static_cast<int>(code);
 }

@@ -8,6 +8,7 @@
 #include "onefold/cli/terminal.h"
 #include "onefold/daemon/catalog.h"
 #include "onefold/formats/text.h"
+#include "onefold/housekeeping.h"
 
 namespace onefold::cli {
 namespace {
@@ -19,8 +20,8 @@ constexpr const char* footer =
     "Example:\n"
     "  onefold migrate -c shop.toml";
 
-ExitCode migrate(const std::string& config_path) {
-  const Config config = require_config(config_path, ConfigUse::look);
+ExitCode migrate(const std::vector<std::string>& config_paths) {
+  const Config config = require_config(config_paths, ConfigUse::look);
   const auto store = open_store(config, Access::run);
   Table table{
       {{.title = "version", .align = Table::Align::right}, {.title = "name"}, {.title = "state"}}};
@@ -28,7 +29,8 @@ ExitCode migrate(const std::string& config_path) {
     table.add(
         {std::to_string(each.version), each.name, each.applied_now ? "applied now" : "was there"});
   }
-  print(table.text() + printable(store_place(config)) + " is up to date\n");
+  print(emphasized(table.header()) + "\n" + table.body() + printable(store_place(config)) +
+        " is up to date\n");
   return ExitCode::ok;
 }
 
@@ -36,10 +38,10 @@ ExitCode migrate(const std::string& config_path) {
 
 void add_migrate(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("migrate", "Create or update Onefold's tables");
-  auto path = std::make_shared<std::string>();
-  add_config_option(*command, *path);
+  auto paths = std::make_shared<std::vector<std::string>>();
+  add_config_option(*command, *paths);
   command->footer(footer);
-  command->callback([path, &chosen] { chosen = [path] { return migrate(*path); }; });
+  command->callback([paths, &chosen] { chosen = [paths] { return migrate(*paths); }; });
 }
 
 }  // namespace onefold::cli

@@ -1,6 +1,3 @@
-#include <pwd.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <array>
 #include <chrono>
@@ -10,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "onefold/cli/commands.h"
 #include "onefold/cli/opening.h"
@@ -21,13 +19,14 @@
 #include "onefold/daemon/sql_handler.h"
 #include "onefold/error.h"
 #include "onefold/formats/text.h"
+#include "onefold/housekeeping.h"
 #include "onefold/runner.h"
 
 namespace onefold::cli {
 namespace {
 
 struct RunOptions {
-  std::string config_path;
+  std::vector<std::string> config_paths;
   std::string format;
   std::string reason;
   bool migrate = false;
@@ -53,20 +52,11 @@ constexpr const char* footer =
     "  onefold run -c shop.toml --migrate --until-idle\n"
     "  onefold run -c shop.toml --until-idle -o json | jq .applied";
 
-/// Who decides, for the audit: the login and the machine.
-std::string user_at_host() {
-  const passwd* user = ::getpwuid(::geteuid());
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  const std::string name = user == nullptr ? std::to_string(::geteuid()) : user->pw_name;
-  return name + "@" + host.data();
-}
-
 void tell(const Notice& notice) {
   const std::string text = printable(notice.text, 1000);
   if (notice.severity == Severity::info) return note(text);
   if (notice.severity == Severity::warning) return warn(text);
-  note("problem: " + text);
+  report(text);
 }
 
 /// A handler whose SQL cannot work would set aside every event that it gets.
@@ -90,7 +80,7 @@ bool may_bring_more(const Config& config) {
 }
 
 std::unique_ptr<Store> open_to_run(const Config& config, const RunOptions& options) {
-  if (!options.migrate) require_store(config);
+  if (!options.migrate) require_store(config, config_argument(options.config_paths));
   auto store = open_store(config, Access::run);
   // First, so that whoever looks for the reason of a refusal finds a database to look at.
   if (options.migrate) store->housekeeping()->migrate();
@@ -121,12 +111,12 @@ void print_table(const Totals& totals, double seconds) {
     table.add({to_string(outcome), grouped(totals[outcome])});
   }
   table.add({"received", grouped(totals.received())});
-  if (totals.received() == 0) return print(table.text() + "nothing new\n");
+  const std::string text = emphasized(table.header()) + "\n" + table.body();
+  if (totals.received() == 0) return print(text + "nothing new\n");
   std::array<char, 64> tail{};
   const double rate = seconds > 0 ? static_cast<double>(totals.received()) / seconds : 0;
   std::snprintf(tail.data(), tail.size(), "in %.2f s, ", seconds);
-  print(table.text() + tail.data() + grouped(static_cast<std::int64_t>(rate)) +
-        " events a second\n");
+  print(text + tail.data() + grouped(static_cast<std::int64_t>(rate)) + " events a second\n");
 }
 
 /// One run, from the first batch to the answer.
@@ -188,7 +178,8 @@ class Run {
   ExitCode verdict(const Totals& totals, bool stopped) const {
     const auto set_aside = totals[Outcome::dead] + totals[Outcome::conflict];
     if (set_aside > 0 && options_.format == "table") {
-      advise("onefold dead list" + config_argument(config_) + " shows what was set aside, and why");
+      advise("onefold dead list" + config_argument(options_.config_paths) +
+             " shows what was set aside, and why");
     }
     if (options_.fail_on_dead && set_aside > 0) return ExitCode::problems;
     // Whoever stops a run does not ask what it has found.
@@ -202,7 +193,7 @@ class Run {
 };
 
 ExitCode run(const RunOptions& options) {
-  const Config config = require_config(options.config_path, ConfigUse::apply);
+  const Config config = require_config(options.config_paths, ConfigUse::apply);
   return Run{config, options}.go();
 }
 
@@ -211,7 +202,7 @@ ExitCode run(const RunOptions& options) {
 void add_run(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("run", "Apply events until a signal, or until idle");
   auto options = std::make_shared<RunOptions>();
-  add_config_option(*command, options->config_path);
+  add_config_option(*command, options->config_paths);
   command->add_flag("--migrate", options->migrate, "Create or update Onefold's tables first");
   command->add_flag("--until-idle", options->until_idle, "End when everything has been applied");
   command->add_flag("--fail-on-dead", options->fail_on_dead,
@@ -223,7 +214,7 @@ void add_run(CLI::App& app, Action& chosen) {
           ->type_name("TEXT");
   accept->needs(reason);
   reason->needs(accept);
-  add_output_option(*command, options->format);
+  add_output_option(*command, options->format, {"table", "json"});
   command->footer(footer);
   command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }

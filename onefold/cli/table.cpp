@@ -42,27 +42,39 @@ void Table::add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text() const {
-  std::vector<std::vector<std::string>> lines{{}};
-  for (const Column& column : columns_) lines.front().push_back(column.title);
-  lines.insert(lines.end(), rows_.begin(), rows_.end());
-  std::vector<std::size_t> widths(columns_.size());
-  for (const auto& cells : lines) {
+std::vector<std::size_t> Table::widths() const {
+  std::vector<std::size_t> widths;
+  for (const Column& column : columns_) widths.push_back(width_of(column.title));
+  for (const auto& cells : rows_) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       widths[i] = std::max(widths[i], width_of(cells[i]));
     }
   }
-  std::string all;
-  for (const auto& cells : lines) {
-    std::string line;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (i != 0) line += gap;
-      append(line, cells[i], columns_[i].align, widths[i]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    all += line + "\n";
+  return widths;
+}
+
+std::string Table::line_of(const std::vector<std::string>& cells,
+                           const std::vector<std::size_t>& widths) const {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i != 0) line += gap;
+    append(line, cells[i], columns_[i].align, widths[i]);
   }
-  return all;
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+std::string Table::header() const {
+  std::vector<std::string> titles;
+  for (const Column& column : columns_) titles.push_back(column.title);
+  return line_of(titles, widths());
+}
+
+std::string Table::body() const {
+  const auto all_widths = widths();
+  std::string lines;
+  for (const auto& cells : rows_) lines += line_of(cells, all_widths) + "\n";
+  return lines;
 }
 
 std::size_t width_of(std::string_view utf8) noexcept {

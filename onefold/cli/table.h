@@ -23,9 +23,16 @@ class Table {
   void add(std::vector<std::string> cells);
   bool empty() const noexcept { return rows_.empty(); }
   /// Ends with a line break; no line ends in white space.
-  std::string text() const;
+  std::string text() const { return header() + "\n" + body(); }
+  /// The line with the titles, without its end, and the lines below it.
+  std::string header() const;
+  std::string body() const;
 
  private:
+  std::vector<std::size_t> widths() const;
+  std::string line_of(const std::vector<std::string>& cells,
+                      const std::vector<std::size_t>& widths) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

@@ -35,7 +35,7 @@ ExitCode version(const std::string& format) {
 void add_version(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("version", "Print the version of this program");
   auto format = std::make_shared<std::string>();
-  add_output_option(*command, *format);
+  add_output_option(*command, *format, {"text", "json"});
   command->footer(footer);
   command->callback([format, &chosen] { chosen = [format] { return version(*format); }; });
 }

@@ -177,7 +177,7 @@ class LookingAtEvents(ShopTest):
         self.assertIn("billing: applied at ", out)
         self.assertIn("by credit@2", out)
         self.assertIn("entity", out)
-        self.assertIn("1 delivery with the same id and other data", out)
+        self.assertIn("1 delivery with the same key and other data", out)
         self.assertIn("onefold dead show ", out)
 
     def test_why_dead(self):
@@ -200,15 +200,15 @@ class LookingAtEvents(ShopTest):
         event = story["consumers"][0]["events"][0]
         self.assertEqual(event["inbox"]["outcome"], "applied")
         self.assertEqual(event["inbox"]["entity"], "1")
-        self.assertEqual(event["deferred"][0]["reason"], "conflict")
+        self.assertEqual(event["deferred"][0]["kind"], "conflict")
 
     def test_dead_list(self):
         out, err = self.onefold("dead", "list")
-        self.assertRegex(out, r"id +reason +consumer +event id +type +count +last at +error\n")
+        self.assertRegex(out, r"id +kind +consumer +event_id +event_type +count +last_at +error\n")
         self.assertEqual(len(out.splitlines()), 6)
         self.assertNotIn("\x1b", out)
         self.assertIn("onefold dead show", err)
-        out, _ = self.onefold("dead", "list", "--reason", "conflict")
+        out, _ = self.onefold("dead", "list", "--kind", "conflict")
         self.assertEqual(len(out.splitlines()), 2)
         out, err = self.onefold("dead", "list", "--limit", "2", "-o", "json")
         records = json.loads(out)
@@ -220,7 +220,8 @@ class LookingAtEvents(ShopTest):
         self.assertEqual(out, "nothing is set aside\n")
 
     def test_dead_show_has_the_bytes(self):
-        records = json.loads(self.onefold("dead", "list", "-o", "json")[0])
+        self.assertNotIn("raw", json.loads(self.onefold("dead", "list", "-o", "json")[0])[0])
+        records = json.loads(self.onefold("dead", "list", "-o", "json", "--raw")[0])
         binary = next(each for each in records if "raw_base64" in each)
         self.assertEqual(binary["raw_base64"], "//4=")
         shown, _ = self.onefold("dead", "show", str(records[0]["id"]))
@@ -288,7 +289,7 @@ class Words(ShopTest):
                             (["run", "--migrat"], 'did you mean "--migrate"?'),
                             (["dead", "lst"], 'did you mean "list"?'),
                             (["run", "-o", "yaml"], "see onefold run --help"),
-                            (["inbox", "why"], "see onefold inbox why --help"),
+                            (["inbox", "why"], "onefold inbox why needs an ID"),
                             (["run", "-c"], "--config needs a value: FILE"),
                             (["dead", "show", "x"], "is no number from onefold dead list"),
                             (["help", "ded"], 'did you mean "dead"?'),

@@ -90,6 +90,20 @@ install(FILES ${PROJECT_BINARY_DIR}/package/onefoldConfig.cmake
         DESTINATION ${ONEFOLD_PACKAGE_DIR} COMPONENT development)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 
+# onefold_printed(FILE FOLDER WORDS...): what the program prints about itself, installed as a file.
+function(onefold_printed file folder)
+  set(printed ${PROJECT_BINARY_DIR}/package/${file})
+  add_custom_command(OUTPUT ${printed} DEPENDS onefold VERBATIM
+                     COMMAND onefold ${ARGN} > ${printed})
+  set_property(TARGET onefold_printed APPEND PROPERTY SOURCES ${printed})
+  install(FILES ${printed} DESTINATION ${folder} COMPONENT program)
+endfunction()
+
 if(ONEFOLD_WITH_DAEMON)
   install(TARGETS onefold RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+  add_custom_target(onefold_printed ALL)
+  onefold_printed(onefold.1 ${CMAKE_INSTALL_MANDIR}/man1 man)
+  onefold_printed(onefold ${CMAKE_INSTALL_DATADIR}/bash-completion/completions completion bash)
+  onefold_printed(_onefold ${CMAKE_INSTALL_DATADIR}/zsh/site-functions completion zsh)
+  onefold_printed(onefold.fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d completion fish)
 endif()

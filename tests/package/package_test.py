@@ -188,9 +188,15 @@ def pkg_config(place):
 
 
 def program(place):
-    """The installed program runs, and says the version of the package."""
+    """The installed program says the version of the package; its man page and completions."""
     version = must("pkg-config", "--modversion", "onefold", env=pkg_config_environment(place))
     assert version.strip() in must(place.prefix / "bin/onefold", "version")
+    page = (place.prefix / "share/man/man1/onefold.1").read_text(encoding="utf-8")
+    assert page.startswith(".TH ") and r"until\-idle" in page, page[:200]
+    must("bash", "-n", place.prefix / "share/bash-completion/completions/onefold")
+    for completion in ("zsh/site-functions/_onefold", "fish/vendor_completions.d/onefold.fish"):
+        text = (place.prefix / "share" / completion).read_text(encoding="utf-8")
+        assert "until-idle" in text, completion
 
 
 def embedding(place):

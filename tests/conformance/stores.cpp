@@ -89,11 +89,15 @@ std::unique_ptr<Database> sqlite_database() {
 }  // namespace
 
 std::vector<StoreUnderTest> all_stores() {
-  return {
+  std::vector<StoreUnderTest> stores{
       {"memory", memory_database, few_sources, /*one_thread=*/true, /*interleaves=*/true},
       {"memory_pipelined", pipelined_memory_database, few_sources, true, true},
       {"sqlite", sqlite_database, few_sources, false, false},
   };
+#ifdef ONEFOLD_TEST_WITH_MARIADB
+  add_mariadb(stores, few_sources);
+#endif
+  return stores;
 }
 
 void PrintTo(const StoreUnderTest& store, std::ostream* out) {

@@ -48,11 +48,40 @@ std::string returning_defect(sqlite3_stmt* prepared, const StatementConfig& stat
   return {};
 }
 
+/// SQLite itself says what a statement would do, whatever its text looks like: a handler works on
+/// rows, and not on those of Onefold.
+int authorize(void* objection, int action, const char* third, const char* fourth,
+              const char* /*database*/, const char* /*trigger*/) noexcept {
+  switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_FUNCTION:
+    case SQLITE_RECURSIVE:
+      return SQLITE_OK;
+    case SQLITE_PRAGMA:  // Full text search asks for its own; a statement's has been refused.
+      if (fourth == nullptr) return SQLITE_OK;
+      break;
+    case SQLITE_INSERT:
+    case SQLITE_UPDATE:
+    case SQLITE_DELETE:
+      if (third == nullptr || sqlite3_strnicmp(third, "onefold_", 8) != 0) return SQLITE_OK;
+      *static_cast<std::string*>(objection) = "it writes to a table of Onefold";
+      return SQLITE_DENY;
+    default:
+      break;
+  }
+  *static_cast<std::string*>(objection) = "it does not work on rows, which is all a handler may do";
+  return SQLITE_DENY;
+}
+
 std::string prepare_defect(sqlite3* database, const StatementConfig& statement) {
   sqlite3_stmt* raw = nullptr;
+  std::string objection;
+  sqlite3_set_authorizer(database, authorize, &objection);
   const int code = sqlite3_prepare_v2(database, statement.sql.data(),
                                       static_cast<int>(statement.sql.size()), &raw, nullptr);
   const std::unique_ptr<sqlite3_stmt, Close> prepared{raw};
+  if (code != SQLITE_OK && !objection.empty()) return objection;
   if (code != SQLITE_OK) return sqlite3_errmsg(database);
   // The database is the better judge of what a parameter is; we must agree with it.
   for (int i = 1; i <= sqlite3_bind_parameter_count(raw); ++i) {

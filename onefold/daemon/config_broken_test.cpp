@@ -43,7 +43,7 @@ constexpr Broken roots[] = {
     {"VersionAsText", 1, "config_version = \"1\"", "1:18", "config_version = 1 only",
      "write config_version = 1"},
     {"MissingVersion", 1, "", "1:1", "needs the key \"config_version\"", "config_version = 1"},
-    {"SyntaxError", 3, "url = sqlite:shop.db", "3:7", "this is not TOML", "toml.io"},
+    {"SyntaxError", 3, "url = sqlite:shop.db", "3:7", "this is not TOML", "put text in quotes"},
     {"OpenString", 3, "url = \"sqlite:shop.db", "3:22", "this is not TOML",
      "is the closing quote missing?"},
     {"OpenLiteralString", 3, "url = 'sqlite:shop.db", "3:22", "this is not TOML",

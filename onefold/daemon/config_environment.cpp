@@ -85,7 +85,7 @@ class Interpolation {
 
  private:
   void malformed() {
-    reading_.problem(value_, "a ${ begins a reference to a variable, and this is none",
+    reading_.problem(value_, "${ begins a reference to a variable, and what follows is none",
                      "write ${NAME}, ${NAME:-a default} or ${NAME:?a message}; $${ stands for ${");
     reading_.set_unknown(value_);
   }

@@ -51,13 +51,13 @@ TEST(ConfigEnvironment, WhatIsNotSetIsAProblemAtItsPlace) {
       {"sqlite:${NONE}", "the environment variable NONE is not set"},
       {"sqlite:${NONE:?ask the operator}", "NONE is not set: ask the operator"},
       {"sqlite:${EMPTY:?ask the operator}", "EMPTY is empty: ask the operator"},
-      {"sqlite:${", "this is none"},
-      {"sqlite:${}", "this is none"},
-      {"sqlite:${1A}", "this is none"},
-      {"sqlite:${A-b}", "this is none"},
-      {"sqlite:${A B}", "this is none"},
-      {"sqlite:${A:=b}", "this is none"},
-      {"sqlite:${A:b}", "this is none"},
+      {"sqlite:${", "what follows is none"},
+      {"sqlite:${}", "what follows is none"},
+      {"sqlite:${1A}", "what follows is none"},
+      {"sqlite:${A-b}", "what follows is none"},
+      {"sqlite:${A B}", "what follows is none"},
+      {"sqlite:${A:=b}", "what follows is none"},
+      {"sqlite:${A:b}", "what follows is none"},
   };
   for (const auto& each : cases) {
     const LoadedConfig loaded =

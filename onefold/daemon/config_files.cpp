@@ -69,34 +69,71 @@ std::optional<ConfigText> read_file(const std::string& path, ConfigReading& read
   return ConfigText{path, std::move(text)};
 }
 
-/// The parser names what its grammar expected; the hint is what people most often meant.
-std::string syntax_hint(std::string_view description) {
-  const auto says = [&](std::string_view words) {
-    return description.find(words) != std::string_view::npos;
-  };
-  if (says("string") && (says("control characters") || says("end-of-file"))) {
-    return "a string must end on its line: is the closing quote missing?";
+bool says(std::string_view description, std::string_view words) {
+  return description.find(words) != std::string_view::npos;
+}
+
+/// The name that the parser could not define again.
+std::string name_in(std::string_view description) {
+  const std::size_t begin = description.find('\'');
+  const std::size_t end = description.rfind('\'');
+  return end <= begin ? std::string{} : printable(description.substr(begin + 1, end - begin - 1));
+}
+
+/// The parser names what its grammar expected; people want to know what they did.
+ConfigProblem syntax_problem(std::string_view description) {
+  constexpr std::string_view handler = ".handler";
+  const std::string start = "this is not TOML: ";
+  if (says(description, "string") &&
+      (says(description, "control characters") || says(description, "end-of-file"))) {
+    return {{}, start + "the string does not end on its line", "is the closing quote missing?"};
   }
-  const std::size_t name = description.find("'consumer.");
-  const std::size_t end = description.find(".handler'");
-  if (says("redefine") && name != std::string_view::npos && end != std::string_view::npos) {
-    return "write [[" + printable(description.substr(name + 1, end - name - 1)) +
-           ".handler]], with two brackets, above each handler";
+  if (says(description, "could not determine value type")) {
+    return {{},
+            start + "the value is no number, truth, date or list, and no text in quotes",
+            "put text in quotes: key = \"value\""};
   }
-  if (says("redefine")) return "it stands here twice: keep the one that is right";
-  return "see https://toml.io for the notation";
+  if (says(description, "redefine")) {
+    const std::string name = name_in(description);
+    const bool table = says(description, "table");
+    const std::string hint = table && name.starts_with("consumer.") && name.ends_with(handler)
+                                 ? "write [[" + name + "]], with two brackets, above each handler"
+                                 : "keep the one that is right";
+    return {
+        {}, start + (table ? "[" + name + "]" : "\"" + name + "\"") + " stands here twice", hint};
+  }
+  // "Error while parsing value: ..." tells nobody more than the place does.
+  const std::size_t colon = description.find(": ");
+  const bool prefixed = description.starts_with("Error while") && colon != description.npos;
+  return {{},
+          start + printable(description.substr(prefixed ? colon + 2 : 0), 300),
+          "see https://toml.io for the notation"};
 }
 
 void report_syntax(const toml::parse_error& error, const std::string& path,
                    ConfigReading& reading) {
   const std::string_view description = error.description();
   const ConfigPlace place{path, error.source().begin.line, error.source().begin.column};
-  if (description.find("utf-8") != std::string_view::npos) {
+  if (says(description, "utf-8")) {
     reading.problem(place, "the file is not valid UTF-8", "save it as UTF-8 text");
-  } else {
-    reading.problem(place, "this is not TOML: " + printable(description, 300),
-                    syntax_hint(description));
+    return;
   }
+  ConfigProblem problem = syntax_problem(description);
+  reading.problem(place, std::move(problem.text), std::move(problem.hint));
+}
+
+/// No file that a person wrote has one; the parser would blame the quotes around it.
+bool report_nul(const ConfigText& text, ConfigReading& reading) {
+  const std::size_t at = text.text.find('\0');
+  if (at == std::string::npos) return false;
+  const std::string_view before = std::string_view{text.text}.substr(0, at);
+  const auto line = std::ranges::count(before, '\n') + 1;
+  const std::size_t begin = before.rfind('\n');
+  reading.problem({text.path, static_cast<std::uint32_t>(line),
+                   static_cast<std::uint32_t>(at - (begin == before.npos ? 0 : begin + 1) + 1)},
+                  "a NUL character stands here: this is no text file, or not in UTF-8",
+                  "save it as UTF-8 text");
+  return true;
 }
 
 std::optional<toml::table> parse(const ConfigText& text, ConfigReading& reading) {
@@ -111,6 +148,7 @@ std::optional<toml::table> parse(const ConfigText& text, ConfigReading& reading)
                     "no key of a configuration has more than a few dots");
     return std::nullopt;
   }
+  if (report_nul(text, reading)) return std::nullopt;
   toml::parse_result parsed = toml::parse(text.text, std::string_view{text.path});
   if (parsed) return std::move(parsed).table();
   report_syntax(parsed.error(), text.path, reading);

@@ -106,11 +106,13 @@ void match_parameters(const HandlerConfig& handler, const std::vector<ConfigPlac
   for (const ParameterConfig& parameter : handler.parameters) known.push_back(parameter.name);
   known.insert(known.end(), builtin_parameters().begin(), builtin_parameters().end());
   std::vector<std::string> used;
+  std::vector<std::string> misspelt;
   for (std::size_t i = 0; i < handler.statements.size(); ++i) {
     const StatementConfig& statement = handler.statements[i];
     for (const std::string& name : statement.parameters) {
       used.push_back(name);
       if (std::ranges::find(known, name) != known.end()) continue;
+      if (const auto meant = nearest(name, known)) misspelt.push_back(*meant);
       reading.problem(statement.place,
                       statement_title(i + 1, handler.statements.size()) +
                           " uses :" + printable(name) + ", which \"params\" does not define",
@@ -118,6 +120,8 @@ void match_parameters(const HandlerConfig& handler, const std::vector<ConfigPlac
     }
   }
   for (const ResultField& field : handler.result) used.push_back(field.parameter);
+  // One mistake is told once.
+  used.insert(used.end(), misspelt.begin(), misspelt.end());
   for (std::size_t i = 0; i < handler.parameters.size(); ++i) {
     const std::string& name = handler.parameters[i].name;
     if (std::ranges::find(used, name) != used.end() || is_builtin(name) || !is_parameter_name(name))

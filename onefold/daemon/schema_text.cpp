@@ -11,8 +11,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* pointer_pattern = "^(/([^~]|~[01])*)?$";
 constexpr const char* name_pattern = "^[a-z0-9_-]{1,64}$";
-/// A string that the environment fills may stand for a number or a truth.
-constexpr const char* variable_pattern = R"(^\$\{[A-Za-z_][A-Za-z0-9_]*(:[-?].*)?\}$)";
+/// A string that the environment fills: what it becomes is not known here.
+constexpr const char* variable_pattern = R"(\$\{[A-Za-z_][A-Za-z0-9_]*(:[-?][^}]*)?\})";
 
 Json one_or_many(const Json& element, std::size_t most = 0) {
   Json array = {{"type", "array"}, {"items", element}, {"minItems", 1}};
@@ -55,11 +55,11 @@ Json type_of(const TableSchema& table, const KeySchema& key) {
     case KeyKind::boolean:
       return or_variable({{"type", "boolean"}});
     case KeyKind::choice:
-      return {{"enum", key.choices}};
+      return or_variable({{"enum", key.choices}});
     case KeyKind::size:
-      return {{"type", "string"}, {"pattern", "^[0-9]+(B|KiB|MiB|KB|MB)$"}};
+      return or_variable({{"type", "string"}, {"pattern", "^[0-9]+(B|KiB|MiB|KB|MB)$"}});
     case KeyKind::pointer:
-      return {{"type", "string"}, {"pattern", pointer_pattern}};
+      return or_variable({{"type", "string"}, {"pattern", pointer_pattern}});
     case KeyKind::pointers:
       return {{"type", "array"}, {"items", {{"type", "string"}, {"pattern", pointer_pattern}}}};
     case KeyKind::texts:

@@ -45,6 +45,16 @@ std::string_view unquoted(std::string_view text) {
   return text.size() < 2 ? text : text.substr(1, text.size() - 2);
 }
 
+/// The tables that have a key of this name: somebody may have put it at the wrong level.
+std::string table_with(std::string_view key) {
+  std::string titles;
+  for (const TableSchema& table : config_schema()) {
+    if (table.find(key) == nullptr) continue;
+    titles += (titles.empty() ? "" : " or ") + table.title;
+  }
+  return titles;
+}
+
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -66,8 +76,10 @@ void TableReader::report_unknown_keys() const {
   for (const KeySchema& key : schema_.keys) names.push_back(key.name);
   for (const auto& [key, node] : table_) {
     if (schema_.find(key.str()) != nullptr) continue;
-    reading_.problem(key, "unknown key " + in_quotes(key.str()) + " in " + label_,
-                     nearest_hint(key.str(), names, "keys"));
+    const std::string elsewhere = table_with(key.str());
+    reading_.problem(
+        key, "unknown key " + in_quotes(key.str()) + " in " + label_,
+        elsewhere.empty() ? nearest_hint(key.str(), names, "keys") : "it belongs in " + elsewhere);
   }
 }
 
@@ -120,8 +132,10 @@ std::int64_t TableReader::integer(std::string_view key) const {
     return otherwise;
   }
   if (*number < wanted.least || *number > wanted.most) {
-    problem(key, in_quotes(key) + " must be between " + std::to_string(wanted.least) + " and " +
-                     std::to_string(wanted.most) + ", not " + std::to_string(*number));
+    problem(key,
+            in_quotes(key) + " must be between " + std::to_string(wanted.least) + " and " +
+                std::to_string(wanted.most) + ", not " + std::to_string(*number),
+            for_example(wanted));
     return otherwise;
   }
   return *number;
@@ -151,7 +165,7 @@ std::size_t TableReader::choice(std::string_view key) const {
   if (place(*value) != choices.size()) return place(*value);
   const auto guess = nearest(*value, choices);
   problem(key, in_quotes(key) + " must be " + listed(choices) + ", not " + in_quotes(*value),
-          guess ? "did you mean " + in_quotes(*guess) + "?" : "");
+          guess ? "did you mean " + in_quotes(*guess) + "?" : for_example(schema(key)));
   return otherwise;
 }
 
@@ -171,8 +185,10 @@ std::int64_t TableReader::size(std::string_view key) const {
             in_quotes(key) + " must be a size: a number with one of the units B, KiB, MiB, KB, MB",
             for_example(wanted));
   } else if (*bytes < wanted.least || *bytes > wanted.most) {
-    problem(key, in_quotes(key) + " must be between " + size_text(wanted.least) + " and " +
-                     size_text(wanted.most) + ", not " + size_text(*bytes));
+    problem(key,
+            in_quotes(key) + " must be between " + size_text(wanted.least) + " and " +
+                size_text(wanted.most) + ", not " + size_text(*bytes),
+            for_example(wanted));
   } else {
     return *bytes;
   }
@@ -193,7 +209,8 @@ PlacedText TableReader::element(std::string_view key, const toml::node& node) co
     return {string->get(), place, !reading_.unknown(node)};
   }
   reading_.problem(node,
-                   in_quotes(key) + " must hold strings only, not " + std::string{describe(node)});
+                   in_quotes(key) + " must hold strings only, not " + std::string{describe(node)},
+                   for_example(schema(key)));
   return {"", place, false};
 }
 
@@ -264,7 +281,8 @@ void TableReader::wrong_type(std::string_view key, std::string_view wanted,
   // What a variable holds is not shown: it may be the wrong variable, and a secret.
   problem(key,
           in_quotes(key) + " must be " + std::string{wanted} + ", not " +
-              (reading_.whole(found) ? "what the environment says" : std::string{describe(found)}));
+              (reading_.whole(found) ? "what the environment says" : std::string{describe(found)}),
+          for_example(schema(key)));
 }
 
 std::string_view describe(const toml::node& node) noexcept {
@@ -278,7 +296,7 @@ std::string_view describe(const toml::node& node) noexcept {
     case toml::node_type::integer:
       return "an integer";
     case toml::node_type::floating_point:
-      return "a number with a fraction";
+      return "a number with a fraction or an exponent";
     case toml::node_type::boolean:
       return "a boolean";
     case toml::node_type::date:

@@ -1,9 +1,12 @@
 #include "onefold/cli/arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "onefold/cli/commands.h"
@@ -30,6 +33,61 @@ constexpr const char* footer =
     "\n"
     "Exit status: 0 done, 1 problems found, 64 wrong arguments, 65 wrong data, 69 database or\n"
     "source not available, 70 internal, 75 try again, 77 no permission, 78 configuration.";
+
+constexpr std::size_t option_columns = 34;
+constexpr std::size_t text_columns = 66;
+
+/// Lines of at most `text_columns`, broken between words.
+std::string wrapped(const std::string& text) {
+  std::string lines;
+  std::size_t used = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t size = end - at;
+    if (used > 0) {
+      const bool fits = used + 1 + size <= text_columns;
+      lines += fits ? ' ' : '\n';
+      used = fits ? used + 1 : 0;
+    }
+    lines.append(text, at, size);
+    used += size;
+    at = end + 1;
+  }
+  return lines;
+}
+
+/// The parser's help, in lines that fit a terminal.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() {
+    column_width(option_columns);
+    label("SUBCOMMAND", "COMMAND");
+    label("Positionals", "Arguments");
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return wrapped(option->get_description());
+  }
+  /// Arguments by what they are: "ID", not "id ID".
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    return is_positional ? option->get_type_name()
+                         : CLI::Formatter::make_option_name(option, false);
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (!option->get_positional()) return CLI::Formatter::make_option_opts(option);
+    return option->get_items_expected_max() > 1 ? " ..." : "";
+  }
+  /// Without the second empty line between groups.
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    const std::string help = CLI::Formatter::make_help(app, std::move(name), mode);
+    return CLI::detail::find_and_replace(help, "\n\n\n", "\n\n");
+  }
+  std::string make_option_usage(const CLI::Option* option) const override {
+    const std::string name = option->get_type_name();
+    const std::string all = name + (option->get_items_expected_max() > 1 ? "..." : "");
+    return option->get_required() ? all : "[" + all + "]";
+  }
+};
 
 /// `help dead list` is `dead list --help`.
 ExitCode help(CLI::App& app, const std::vector<std::string>& words) {
@@ -111,9 +169,7 @@ ExitCode run_command_line(int count, const char* const* words) {
   app.footer(footer);
   app.require_subcommand(1);
   app.set_version_flag("--version", "onefold " ONEFOLD_VERSION, "Print the version and exit");
-  app.get_formatter()->column_width(34);
-  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
-  app.get_formatter()->label("Positionals", "Arguments");
+  app.formatter(std::make_shared<HelpFormatter>());
   add_commands(app, chosen);
   add_manners(app);
   try {

@@ -136,7 +136,7 @@ constexpr const char* footer =
     "Prints a script that lets the shell complete commands, options and their values.\n"
     "\n"
     "Example:\n"
-    "  source <(onefold completion bash)      For this shell, or in ~/.bashrc for all.\n"
+    "  onefold completion bash > ~/.local/share/bash-completion/completions/onefold\n"
     "  onefold completion zsh > \"${fpath[1]}/_onefold\"\n"
     "  onefold completion fish > ~/.config/fish/completions/onefold.fish";
 

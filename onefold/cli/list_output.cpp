@@ -23,10 +23,13 @@ std::vector<ListColumn> columns_for(const ListOptions& options,
   return chosen;
 }
 
-Table table_of(const std::vector<ListColumn>& columns) {
+/// Titles that are not shown take no room.
+Table table_of(const std::vector<ListColumn>& columns, bool headers) {
   std::vector<Table::Column> all;
   for (const ListColumn& each : columns) {
-    all.push_back({.title = each.name, .align = each.align, .width_max = each.width_max});
+    all.push_back({.title = headers ? each.name : std::string{},
+                   .align = each.align,
+                   .width_max = each.width_max});
   }
   return Table{std::move(all)};
 }
@@ -44,7 +47,7 @@ ListOutput::ListOutput(const ListOptions& options, const std::vector<ListColumn>
       headers_{!options.no_headers},
       all_{options.columns.empty()},
       columns_{columns_for(options, known)},
-      table_{table_of(columns_)} {
+      table_{table_of(columns_, headers_)} {
   if (format_ == "csv" && headers_) write(csv_line(names_of(columns_)));
   if (format_ == "json") write("[");
 }

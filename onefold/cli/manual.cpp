@@ -108,9 +108,18 @@ std::string roff_blocks(std::string_view text) {
 }
 
 std::string roff_item(std::string_view term, std::string_view value, std::string_view text) {
-  std::string line = ".TP\n\\fB" + roff(term) + "\\fR";
-  if (!value.empty()) line += " \\fI" + roff(value) + "\\fR";
+  std::string line = ".TP\n";
+  if (!term.empty()) line += "\\fB" + roff(term) + "\\fR";
+  if (!term.empty() && !value.empty()) line += " ";
+  if (!value.empty()) line += "\\fI" + roff(value) + "\\fR";
   return line + "\n" + roff(text) + ".\n";
+}
+
+std::string roff_examples(const CommandText& command) {
+  if (command.examples.empty()) return {};
+  std::string page = ".PP\nExample:\n.PP\n.nf\n";
+  for (const std::string& each : command.examples) page += "  " + roff(each) + "\n";
+  return page + ".fi\n";
 }
 
 std::string roff_command(const CommandText& command) {
@@ -120,10 +129,7 @@ std::string roff_command(const CommandText& command) {
   for (const OptionText& each : command.options) {
     page += roff_item(names_of(each), each.value, each.text);
   }
-  if (command.examples.empty()) return page;
-  page += ".PP\nExample:\n.PP\n.nf\n";
-  for (const std::string& each : command.examples) page += "  " + roff(each) + "\n";
-  return page + ".fi\n";
+  return page + roff_examples(command);
 }
 
 std::string cell(std::string_view text) {
@@ -143,6 +149,13 @@ std::string markdown_blocks(std::string_view text) {
   return page;
 }
 
+std::string markdown_examples(const CommandText& command) {
+  if (command.examples.empty()) return {};
+  std::string page = "Example:\n\n```text\n";
+  for (const std::string& each : command.examples) page += each + "\n";
+  return page + "```\n\n";
+}
+
 std::string markdown_command(const CommandText& command) {
   std::string page = "## " + command.name + "\n\n" + command.summary + ".\n\n```text\n" +
                      usage_of(command) + "\n```\n\n" + markdown_blocks(command.text);
@@ -154,10 +167,7 @@ std::string markdown_command(const CommandText& command) {
     const std::string value = each.value.empty() ? "" : " " + each.value;
     page += "| `" + cell(names_of(each) + value) + "` | " + cell(each.text) + " |\n";
   }
-  if (command.examples.empty()) return page + "\n";
-  page += "\nExample:\n\n```text\n";
-  for (const std::string& each : command.examples) page += each + "\n";
-  return page + "```\n\n";
+  return page + "\n" + markdown_examples(command);
 }
 
 ExitCode manual(const CLI::App& app, const std::string& format) {
@@ -173,7 +183,7 @@ std::string manual_roff(const CommandText& program) {
                      "\" \"Onefold\"\n.SH NAME\nonefold \\- apply each event exactly once to a SQL "
                      "database\n.SH SYNOPSIS\n.B onefold\n.I COMMAND\n.RI [ OPTIONS ]\n"
                      ".SH DESCRIPTION\n";
-  page += roff(program.summary) + "\n" + roff_blocks(program.text);
+  page += roff(program.summary) + "\n" + roff_blocks(program.text) + roff_examples(program);
   page += ".SH COMMANDS\n";
   std::vector<const CommandText*> all;
   collect(program, all);
@@ -196,7 +206,7 @@ std::string manual_markdown(const CommandText& program) {
   std::string page =
       "# Command line\n\n"
       "<!-- Written by `onefold man -o markdown`; a test compares them. -->\n\n";
-  page += program.summary + "\n\n";
+  page += program.summary + "\n\n" + markdown_examples(program);
   page += "| command | what it does |\n|---|---|\n";
   std::vector<const CommandText*> all;
   collect(program, all);

@@ -95,7 +95,7 @@ std::string mistake_text(CLI::App& command, const CLI::ParseError& error) {
     return name + " is of use only together with " + text.substr(at + requires_word.size());
   }
   if (kind == "ConversionError") {
-    return name + (option->get_type_size() == 0 ? " takes no value" : " cannot have this value");
+    return name + (option->get_type_name().empty() ? " takes no value" : " cannot have this value");
   }
   return text;
 }

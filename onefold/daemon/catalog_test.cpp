@@ -17,7 +17,8 @@ namespace {
 class CheckStatements : public testing::Test {
  protected:
   void SetUp() override {
-    const std::string path = testing::TempDir() + "catalog_test.db";
+    const std::string path = testing::TempDir() + "catalog_" +
+                             testing::UnitTest::GetInstance()->current_test_info()->name() + ".db";
     for (const char* end : {"", "-wal", "-shm", ".onefold-lock"}) {
       std::filesystem::remove(path + end);
     }

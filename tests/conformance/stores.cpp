@@ -1,3 +1,4 @@
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -58,6 +59,8 @@ class SqliteDatabase final : public Database {
     store_->housekeeping()->migrate();
     const auto session = store_->connect();
     const auto transaction = session->begin();
+    // No handler may change the schema.
+    sqlite3_set_authorizer(sqlite::connection(*transaction), nullptr, nullptr);
     transaction->statements().change(
         "CREATE TABLE cell (name TEXT PRIMARY KEY, amount INTEGER NOT NULL) STRICT", {});
     transaction->commit();
@@ -94,6 +97,9 @@ std::vector<StoreUnderTest> all_stores() {
       {"memory_pipelined", pipelined_memory_database, few_sources, true, true},
       {"sqlite", sqlite_database, few_sources, false, false},
   };
+#ifdef ONEFOLD_TEST_WITH_POSTGRES
+  add_postgres(stores, few_sources);
+#endif
 #ifdef ONEFOLD_TEST_WITH_MARIADB
   add_mariadb(stores, few_sources);
 #endif

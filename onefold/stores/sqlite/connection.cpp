@@ -66,7 +66,10 @@ const char* objection(int action, const char* third, const char* fourth) noexcep
     case SQLITE_DROP_TRIGGER:
     case SQLITE_DROP_TEMP_TRIGGER:
     case SQLITE_ALTER_TABLE:
-      return is_ours(third) || is_ours(fourth) ? "a change of Onefold's schema" : nullptr;
+    case SQLITE_REINDEX:
+    case SQLITE_ANALYZE:
+      return is_ours(third) || is_ours(fourth) ? "a change of Onefold's schema"
+                                               : "a change of the schema";
     default:
       return nullptr;
   }

@@ -184,7 +184,7 @@ TEST_F(Disk, TheLogStaysSmall) {
     transaction->statements().execute(sql, {});
     ASSERT_EQ(transaction->commit(), CommitResult::committed);
   };
-  fill("CREATE TABLE filling (a)");
+  as_another_program("CREATE TABLE filling (a)");
   for (int batch = 0; batch < 12; ++batch) {
     fill("INSERT INTO filling SELECT zeroblob(2097152)");
     EXPECT_LT(fs::file_size(log()), 20 * mebibyte);

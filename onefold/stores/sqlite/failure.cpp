@@ -13,8 +13,8 @@ const char* advice(ErrorKind kind, Origin origin) noexcept {
     case ErrorKind::unavailable:
       return "; check the disk and the file's permissions";
     case ErrorKind::contract_violation:
-      return "; a handler must leave transactions, savepoints, ATTACH, PRAGMA and the onefold_ "
-             "tables alone";
+      return "; a handler must leave transactions, savepoints, the schema, ATTACH, PRAGMA and the "
+             "onefold_ tables alone";
     case ErrorKind::bad_configuration:
       return origin == Origin::own ? "; run `onefold migrate`"
                                    : "; correct the statement, or create what it names";

@@ -18,6 +18,9 @@
 namespace onefold::sqlite {
 namespace {
 
+constexpr const char* entry_table =
+    "CREATE TABLE entry (account TEXT REFERENCES account DEFERRABLE INITIALLY DEFERRED)";
+
 TEST_F(SqliteStore, B04_AnswersWithTheKindOfTheExtendedCode) {
   const auto transaction = session_->begin();
   transaction->savepoint();
@@ -33,15 +36,31 @@ TEST_F(SqliteStore, B04_AnswersWithTheKindOfTheExtendedCode) {
 
 TEST_F(SqliteStore, B02_HandlerThatCommitsOnTheRawHandleIsRefusedAndFound) {
   for (const char* forbidden :
-       {"COMMIT", "ROLLBACK", "BEGIN", "SAVEPOINT a", "RELEASE onefold_event",
-        "PRAGMA user_version", "ATTACH ':memory:' AS other", "DELETE FROM onefold_inbox",
-        "DROP TABLE onefold_audit", "CREATE TEMP TABLE onefold_inbox (a)",
+       {"COMMIT",
+        "ROLLBACK",
+        "BEGIN",
+        "SAVEPOINT a",
+        "RELEASE onefold_event",
+        "PRAGMA user_version",
+        "ATTACH ':memory:' AS other",
+        "DELETE FROM onefold_inbox",
+        "DROP TABLE onefold_audit",
+        "CREATE TEMP TABLE onefold_inbox (a)",
+        "DROP TABLE account",
+        "CREATE TABLE other (a)",
+        "CREATE TEMP TABLE other (a)",
+        "CREATE VIEW v AS SELECT 1",
+        "ALTER TABLE account ADD COLUMN a",
+        "CREATE INDEX i ON account (balance)",
+        "CREATE VIRTUAL TABLE v USING fts5 (a)",
+        "REINDEX account",
+        "ANALYZE",
         "CREATE TRIGGER t AFTER INSERT ON onefold_inbox BEGIN SELECT 1; END"}) {
     auto transaction = session_->begin();
     transaction->savepoint();
     transaction->statements().execute(credit, {});
     sqlite3* const raw = sqlite::connection(*transaction);
-    EXPECT_EQ(sqlite3_exec(raw, forbidden, nullptr, nullptr, nullptr), SQLITE_AUTH) << forbidden;
+    EXPECT_NE(sqlite3_exec(raw, forbidden, nullptr, nullptr, nullptr), SQLITE_OK) << forbidden;
     EXPECT_EQ(kind_thrown_by([&] { transaction->savepoint(); }), ErrorKind::contract_violation);
     EXPECT_EQ(kind_thrown_by([&] { transaction->rollback_to_savepoint(); }),
               ErrorKind::contract_violation);
@@ -52,11 +71,14 @@ TEST_F(SqliteStore, B02_HandlerThatCommitsOnTheRawHandleIsRefusedAndFound) {
 }
 
 TEST_F(SqliteStore, B02_TheSameThroughStatements) {
-  const auto transaction = session_->begin();
-  EXPECT_EQ(kind_thrown_by([&] { transaction->statements().execute("COMMIT", {}); }),
-            ErrorKind::contract_violation);
-  EXPECT_EQ(kind_thrown_by([&] { transaction->statements().execute(credit, {}); }),
-            ErrorKind::contract_violation);
+  for (const char* forbidden : {"COMMIT", "DROP TABLE account", "CREATE TABLE other (a)"}) {
+    const auto transaction = session_->begin();
+    EXPECT_EQ(kind_thrown_by([&] { transaction->statements().execute(forbidden, {}); }),
+              ErrorKind::contract_violation)
+        << forbidden;
+    EXPECT_EQ(kind_thrown_by([&] { transaction->statements().execute(credit, {}); }),
+              ErrorKind::contract_violation);
+  }
 }
 
 TEST_F(SqliteStore, TransactionEndedByOrRollbackWritesNothingMore) {
@@ -165,14 +187,8 @@ TEST_F(SqliteStore, SaysWhatIsWrongWithStatements) {
 }
 
 TEST_F(SqliteStore, ATableThatGoesAwayStopsTheConsumerAndBlamesNobody) {
-  const auto rename = [&](const char* sql) {
-    sqlite3* raw = nullptr;
-    ASSERT_EQ(sqlite3_open(options().path.c_str(), &raw), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(raw, sql, nullptr, nullptr, nullptr), SQLITE_OK);
-    sqlite3_close(raw);
-  };
   EXPECT_EQ(session_->begin()->statements().change(credit, {}), 1);
-  rename("ALTER TABLE account RENAME TO gone");
+  as_another_program("ALTER TABLE account RENAME TO gone");
   // Prepared already, so that SQLite finds out when it runs.
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto transaction = session_->begin();
@@ -184,7 +200,7 @@ TEST_F(SqliteStore, ATableThatGoesAwayStopsTheConsumerAndBlamesNobody) {
       EXPECT_NE(std::string{error.what()}.find("no such table: account"), std::string::npos);
     }
   }
-  rename("ALTER TABLE gone RENAME TO account");
+  as_another_program("ALTER TABLE gone RENAME TO account");
   EXPECT_EQ(session_->begin()->statements().change(credit, {}), 1);
 }
 
@@ -243,7 +259,6 @@ TEST_F(SqliteStore, CountsTheRowsOfThisStatementOnly) {
   auto transaction = session_->begin();
   Statements& sql = transaction->statements();
   EXPECT_EQ(sql.change(credit, {}), 1);
-  EXPECT_EQ(sql.change("CREATE TABLE other (a)", {}), 0);
   EXPECT_EQ(sql.change("SELECT 1", {}), 0);
   EXPECT_EQ(sql.query("UPDATE account SET balance = 5 RETURNING balance", {}).size(), 1U);
 }
@@ -262,10 +277,9 @@ TEST_F(SqliteStore, UnfinishedStatementsOfHandlersDoNotStopACommit) {
 }
 
 TEST_F(SqliteStore, DeferredForeignKeysAreSettledAtTheEndOfEachEvent) {
+  as_another_program(entry_table);
   auto transaction = session_->begin();
   Statements& sql = transaction->statements();
-  sql.execute("CREATE TABLE entry (account TEXT REFERENCES account DEFERRABLE INITIALLY DEFERRED)",
-              {});
   transaction->savepoint();
   sql.execute("INSERT INTO entry VALUES ('b')", {});
   EXPECT_EQ(kind_thrown_by([&] { transaction->verify(); }), ErrorKind::permanent);
@@ -276,10 +290,9 @@ TEST_F(SqliteStore, DeferredForeignKeysAreSettledAtTheEndOfEachEvent) {
 }
 
 TEST_F(SqliteStore, NoEventRescuesTheDeferredForeignKeyOfAnother) {
+  as_another_program(entry_table);
   auto transaction = session_->begin();
   Statements& sql = transaction->statements();
-  sql.execute("CREATE TABLE entry (account TEXT REFERENCES account DEFERRABLE INITIALLY DEFERRED)",
-              {});
   // In one event, in any order.
   sql.execute("INSERT INTO entry VALUES ('b')", {});
   sql.execute("INSERT INTO account VALUES ('b', 0)", {});

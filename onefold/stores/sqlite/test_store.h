@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -27,11 +28,8 @@ class SqliteStore : public testing::Test {
     consumer_ = store_->housekeeping()->adopt({.name = "billing", .rules = ""}, {});
     session_ = store_->connect();
     scope_ = session_->scope({consumer_, "", "shop", "uuid"}).value();
-    const auto transaction = session_->begin();
-    Statements& sql = transaction->statements();
-    sql.execute("CREATE TABLE account (id TEXT PRIMARY KEY, balance INTEGER NOT NULL)", {});
-    sql.execute("INSERT INTO account VALUES ('a', 100)", {});
-    EXPECT_EQ(transaction->commit(), CommitResult::committed);
+    as_another_program("CREATE TABLE account (id TEXT PRIMARY KEY, balance INTEGER NOT NULL)");
+    as_another_program("INSERT INTO account VALUES ('a', 100)");
   }
   ~SqliteStore() override {
     session_.reset();
@@ -42,6 +40,13 @@ class SqliteStore : public testing::Test {
   SqliteStore& operator=(const SqliteStore&) = delete;
 
  protected:
+  /// What no handler may do, such as to change the schema.
+  void as_another_program(const char* sql) {
+    ::sqlite3* raw = nullptr;
+    ASSERT_EQ(sqlite3_open(options().path.c_str(), &raw), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(raw, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sql;
+    sqlite3_close(raw);
+  }
   Options options() const {
     return {.path = (directory_ / "shop.db").string(),
             .busy_timeout = std::chrono::milliseconds{20},

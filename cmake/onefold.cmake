@@ -38,10 +38,10 @@ function(onefold_library name)
                         $<BUILD_INTERFACE:onefold_warnings>)
 endfunction()
 
-# onefold_test(NAME SOURCES a_test.cpp ... DEPENDS libraries ... LABEL fast|slow|soak)
-# A test is "fast" unless it says otherwise.
+# onefold_test(NAME [THREADS] SOURCES a_test.cpp ... DEPENDS libraries ... LABEL fast|slow|soak)
+# A test is "fast" unless it says otherwise. THREADS: it has several, for ThreadSanitizer to look at.
 function(onefold_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "LABEL" "SOURCES;DEPENDS")
   if(NOT ONEFOLD_TESTS)
     return()
   endif()
@@ -51,6 +51,9 @@ function(onefold_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} onefold_warnings GTest::gtest_main
                         rapidcheck)
+  if(arg_THREADS)
+    set_property(GLOBAL APPEND PROPERTY onefold_thread_tests ${name})
+  endif()
   gtest_discover_tests(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600 DISCOVERY_TIMEOUT 60)
 endfunction()
 

@@ -18,7 +18,11 @@ struct Notice {
 };
 
 /// Called on the thread that runs the worker, between its steps: what takes long holds it up. Must
-/// not throw. Without one, what is said is lost: a database that is away is waited for in silence.
+/// not throw.
 using Notify = std::function<void(const Notice&)>;
+
+/// Writes "onefold: warning: ..." to standard error: what `Runner` does unless it is told
+/// otherwise.
+void to_standard_error(const Notice& notice);
 
 }  // namespace onefold

@@ -43,13 +43,15 @@ class Runner {
     Clock* clock = nullptr;  ///< The machine's, unless given.
   };
 
+  /// The store must outlive the runner.
   explicit Runner(Store& store);
   Runner(Store& store, Options options);
   ~Runner();
   Runner(Runner&&) = delete;
 
-  /// Subscribes a consumer to a source. A consumer may be added with several sources: all calls
-  /// must come before the first `run`.
+  /// Subscribes a consumer to a source; before the first `run`. A consumer that is added again,
+  /// with another source, must be the same one. Throws `bad_configuration` if the consumer or the
+  /// subscription cannot work, or a consumer of that name says something else.
   void add(const Consumer& consumer, SourceFactory source);
 
   /// Applies everything that is there, then returns. Throws `Error` if a consumer has to stop

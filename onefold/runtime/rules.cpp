@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "onefold/formats/json.h"
@@ -137,6 +138,21 @@ std::string defect_of(const HandlerSpec& handler, const Consumer& consumer) {
 }
 
 }  // namespace
+
+bool say_the_same(const Consumer& one, const Consumer& other) {
+  const auto options = [](const Consumer& consumer) {
+    return std::tuple{consumer.batch_max, consumer.attempts_max, consumer.unsupported,
+                      consumer.workers, consumer.claim_first};
+  };
+  const auto handler = [](const HandlerSpec& spec) {
+    return std::tie(spec.name, spec.type, spec.version, spec.entity);
+  };
+  const auto same_handler = [&](const HandlerSpec& left, const HandlerSpec& right) {
+    return handler(left) == handler(right);
+  };
+  return rules_of(one, {}) == rules_of(other, {}) && options(one) == options(other) &&
+         std::ranges::equal(one.handlers, other.handlers, same_handler);
+}
 
 std::string defect_of(const Consumer& consumer) {
   if (consumer.name.empty()) return "a consumer needs a name: it is part of every key";

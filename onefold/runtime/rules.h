@@ -16,6 +16,9 @@ std::string rules_of(const Consumer& consumer, std::span<const SourceFactory> so
 /// an event that arrives through two sources has one key.
 std::vector<std::string> id_prefixes_of(std::span<const SourceFactory> sources);
 
+/// Whether two descriptions of a consumer agree in all that can be compared: not in the functions.
+bool say_the_same(const Consumer& one, const Consumer& other);
+
 /// What makes a consumer unusable, in words; empty if nothing does.
 std::string defect_of(const Consumer& consumer);
 

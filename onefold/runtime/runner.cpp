@@ -84,6 +84,11 @@ void Runner::add(const Consumer& consumer, SourceFactory source) {
                                  [](const State::Entry& e) { return e.consumer.name; });
   if (entry == state_->entries.end()) {
     entry = state_->entries.insert(state_->entries.end(), {.consumer = consumer, .sources = {}});
+  } else if (!say_the_same(entry->consumer, consumer)) {
+    throw Error{ErrorKind::bad_configuration,
+                "consumer '" + consumer.name +
+                    "' was added before with other handlers or rules: add the same one to each of "
+                    "its sources"};
   }
   const bool twice = std::ranges::any_of(
       entry->sources, [&](const SourceFactory& known) { return known.name == source.name; });

@@ -104,6 +104,23 @@ constexpr const char* reordered = R"({"amount":10,"account":1,"type":"credit","i
 constexpr const char* forged = R"({"id":"e1","type":"credit","account":1,"amount":99})";
 constexpr const char* mistyped = R"({"id":"e3","type":"credit","account":1,"amount":"ten"})";
 
+TEST_F(RunnerTest, AConsumerThatIsAddedAgainMustBeTheSame) {
+  Runner runner{*store_};
+  Consumer billing{.name = "billing"};
+  billing.on("payment", [](const Event&, Context&) { return Answer::done(); });
+  runner.add(billing, file_of("first", {}));
+  runner.add(billing, file_of("second", {}));
+  Consumer other = billing;
+  other.on("refund", [](const Event&, Context&) { return Answer::done(); });
+  EXPECT_THROW(runner.add(other, file_of("third", {})), Error);
+  other = billing;
+  other.keys = {{.rule = "payment", .values = {"/id"}}};
+  EXPECT_THROW(runner.add(other, file_of("third", {})), Error);
+  other = billing;
+  other.batch_max = 7;
+  EXPECT_THROW(runner.add(other, file_of("third", {})), Error);
+}
+
 TEST_F(RunnerTest, AFileIsAppliedOnceHoweverOftenItIsRun) {
   const SourceFactory source = file_of("orders", {first, second, reordered, forged, mistyped, "{"});
   for (int run = 0; run < 3; ++run) {

@@ -21,6 +21,9 @@
 namespace onefold {
 
 /// What the runtime writes beside the business change. All of it commits with the transaction.
+///
+/// All but `claim` may be queued, as `Statements::execute`: what they throw then surfaces at the
+/// next call that waits, at the savepoint or at commit.
 class Ledger {
  public:
   virtual ~Ledger() = default;

@@ -85,6 +85,8 @@ class Player {
     if (!transaction_) look();
   }
 
+  /// A call that waits follows those that may be queued, so that stores which do so tell what
+  /// happened here, too.
   void run(const Step& step) {
     Ledger& ledger = transaction_->ledger();
     Statements& sql = transaction_->statements();
@@ -108,6 +110,7 @@ class Player {
           ledger.record({&wanted, 1}, ClaimMode::optimistic);
           held_.insert(step.number);
         }
+        amount_of(*transaction_, row);
         break;
       case Step::set_aside:
       case Step::conflict:
@@ -120,7 +123,6 @@ class Player {
         seen_ << sql.change(update_cell, change);
         break;
       case Step::expect:
-        // A call that waits follows, so that pipelined stores tell what happened here, too.
         sql.execute(update_cell, change, 1);
         [[fallthrough]];
       case Step::query:

@@ -4,6 +4,7 @@ namespace onefold::conformance {
 namespace {
 
 /// Two sessions that want the same rows. A rival in flight is neither a duplicate nor a free key.
+/// What a store may queue has been executed after a savepoint.
 class RaceContract : public StoreContract {
  protected:
   void SetUp() override {
@@ -81,6 +82,7 @@ TEST_P(RaceContract, AnOptimisticRecordWaitsAndThenLoses) {
   auto holder = session().begin();
   const Evidence first = evidence(key(1), "holder");
   holder->ledger().record({&first, 1}, ClaimMode::optimistic);
+  holder->savepoint();
   Rival waiter = rival([&](Transaction& transaction) {
     const Evidence second = evidence(key(1), "waiter");
     transaction.ledger().record({&second, 1}, ClaimMode::optimistic);
@@ -116,6 +118,7 @@ TEST_P(RaceContract, APositionIsWaitedForAndNeverMovedBack) {
   auto holder = session().begin();
   const Position far = position(9);
   holder->ledger().advance(consumer(), {&far, 1});
+  holder->savepoint();
   Rival waiter = rival([&](Transaction& transaction) {
     const Position near = position(4);
     transaction.ledger().advance(consumer(), {&near, 1});
@@ -136,6 +139,7 @@ TEST_P(RaceContract, B22_TwoConflictsAreCountedAsTwo) {
   conflict.reason = DeferralReason::conflict;
   auto holder = session().begin();
   holder->ledger().defer({&conflict, 1});
+  holder->savepoint();
   Rival waiter =
       rival([&](Transaction& transaction) { transaction.ledger().defer({&conflict, 1}); });
   EXPECT_TRUE(waiter.waits());

@@ -41,6 +41,8 @@ void PrintTo(const StoreUnderTest& store, std::ostream* out);
 
 /// All stores. A new one adds its line here.
 std::vector<StoreUnderTest> all_stores();
+/// Adds the store if `ONEFOLD_TEST_POSTGRES` says where a server is.
+void add_postgres(std::vector<StoreUnderTest>& stores, int sources_max);
 /// Adds the store if `ONEFOLD_TEST_MARIADB` says where a server is.
 void add_mariadb(std::vector<StoreUnderTest>& stores, int sources_max);
 /// Those on which two transactions can be open at the same time.

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -12,6 +13,10 @@
 #include "onefold/daemon/sql_text.h"
 #include "onefold/error.h"
 #include "onefold/formats/text.h"
+#include "onefold/housekeeping.h"
+#ifdef ONEFOLD_WITH_MARIADB
+#include "onefold/stores/mariadb/mariadb.h"
+#endif
 #include "onefold/stores/sqlite/sqlite.h"
 
 namespace onefold {
@@ -22,6 +27,35 @@ constexpr std::string_view sqlite_scheme = "sqlite:";
 std::string sqlite_path(const Config& config) {
   const std::string& url = config.store_url.reveal();
   return relative_to(config.store_folder, url.substr(std::min(url.size(), sqlite_scheme.size())));
+}
+
+/// A database server: its address says all, and whether it is there is told by connecting.
+struct ServerKind {
+  std::string_view scheme;
+  std::unique_ptr<Store> (*open)(const std::string& url, Access access);
+};
+
+#ifdef ONEFOLD_WITH_MARIADB
+std::unique_ptr<Store> open_mariadb(const std::string& url, Access access) {
+  return mariadb::open_store(
+      {.connection = url,
+       .role = access == Access::run ? mariadb::Role::runner : mariadb::Role::visitor});
+}
+#endif
+
+constexpr std::array server_kinds{
+#ifdef ONEFOLD_WITH_MARIADB
+    ServerKind{"mariadb://", open_mariadb},
+#endif
+    ServerKind{},
+};
+
+/// Null if the URL is not that of a server.
+const ServerKind* server_of(std::string_view url) {
+  const auto found = std::ranges::find_if(server_kinds, [&](const ServerKind& kind) {
+    return !kind.scheme.empty() && url.starts_with(kind.scheme);
+  });
+  return found == server_kinds.end() ? nullptr : found;
 }
 
 struct Close {
@@ -120,9 +154,14 @@ std::unique_ptr<sqlite3, Close> open_read_only(const std::string& path) {
 
 ConfigHint store_url_defect(std::string_view url) {
   constexpr std::string_view example = R"(for example: url = "sqlite:shop.db")";
+  if (server_of(url) != nullptr) return {};
   if (!url.starts_with(sqlite_scheme)) {
+    std::string known = "sqlite:";
+    for (const ServerKind& kind : server_kinds) {
+      if (!kind.scheme.empty()) known += " or " + std::string{kind.scheme};
+    }
     return {
-        "no store is known for \"" + printable(masked_url(url)) + "\": it must begin with sqlite:",
+        "no store is known for \"" + printable(masked_url(url)) + "\": it must begin with " + known,
         std::string{example}};
   }
   const std::string_view path = url.substr(sqlite_scheme.size());
@@ -145,15 +184,21 @@ bool store_known(const Config& config) {
 }
 
 std::string store_place(const Config& config) {
+  const std::string& url = config.store_url.reveal();
+  if (server_of(url) != nullptr) return masked_url(url);
   return sqlite_path(config);
 }
 
 bool store_exists(const Config& config) {
+  // Opening creates nothing there, and says what is missing.
+  if (server_of(config.store_url.reveal()) != nullptr) return true;
   std::error_code error;
   return std::filesystem::exists(sqlite_path(config), error);
 }
 
 std::unique_ptr<Store> open_store(const Config& config, Access access) {
+  const std::string& url = config.store_url.reveal();
+  if (const ServerKind* server = server_of(url)) return server->open(url, access);
   sqlite::Options options;
   options.path = sqlite_path(config);
   const std::filesystem::path folder = std::filesystem::path{options.path}.parent_path();
@@ -180,14 +225,17 @@ SourceFactory open_source(const SourceConfig& source) {
   return file::source(std::move(options));
 }
 
-std::vector<ConfigProblem> check_statements(const Config& config) {
-  const auto database = open_read_only(sqlite_path(config));
+namespace {
+
+/// Calls `defect_of` with each statement of each handler.
+template <class DefectOf>
+std::vector<ConfigProblem> problems_of(const Config& config, DefectOf defect_of) {
   std::vector<ConfigProblem> problems;
   for (const ConsumerConfig& consumer : config.consumers) {
     for (const HandlerConfig& handler : consumer.handlers) {
       for (std::size_t i = 0; i < handler.statements.size(); ++i) {
         const StatementConfig& statement = handler.statements[i];
-        const std::string defect = prepare_defect(database.get(), statement);
+        const std::string defect = defect_of(statement);
         if (defect.empty()) continue;
         problems.push_back({statement.place,
                             "handler \"" + handler.name + "\", statement " + std::to_string(i + 1) +
@@ -198,6 +246,21 @@ std::vector<ConfigProblem> check_statements(const Config& config) {
     }
   }
   return problems;
+}
+
+}  // namespace
+
+std::vector<ConfigProblem> check_statements(const Config& config) {
+  if (server_of(config.store_url.reveal()) != nullptr) {
+    const auto housekeeping = open_store(config, Access::look)->housekeeping();
+    return problems_of(config, [&](const StatementConfig& statement) {
+      return housekeeping->statement_defect(statement.sql);
+    });
+  }
+  const auto database = open_read_only(sqlite_path(config));
+  return problems_of(config, [&](const StatementConfig& statement) {
+    return prepare_defect(database.get(), statement);
+  });
 }
 
 }  // namespace onefold

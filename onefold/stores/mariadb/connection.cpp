@@ -7,7 +7,6 @@
 #include <cctype>
 #include <charconv>
 
-#include "onefold/formats/sql_text.h"
 #include "onefold/stores/mariadb/settings.h"
 
 namespace onefold::mariadb {
@@ -91,15 +90,16 @@ std::int64_t TextRows::integer_at(unsigned int column) const {
   return number;
 }
 
-HandlerStatement::HandlerStatement(::MYSQL* connection, std::string_view text,
-                                   std::vector<std::string> names)
-    : statement{connection, text, Origin::handler}, parameters{names.size()} {
-  if (statement.parameter_count() != names.size()) {
+HandlerStatement::HandlerStatement(::MYSQL* connection, std::string_view written,
+                                   NumberedSql numbered)
+    : statement{connection, numbered.text, Origin::handler, written},
+      parameters{numbered.names.size()} {
+  if (statement.parameter_count() != numbered.names.size()) {
     throw Error{ErrorKind::bad_configuration,
                 fmt::format("MariaDB: a parameter has no name in \"{}\"; write :name",
                             statement.beginning())};
   }
-  for (std::string& name : names) slots.push_back({std::move(name), slots.size()});
+  for (std::string& name : numbered.names) slots.push_back({std::move(name), slots.size()});
 }
 
 Connection::Connection(const Options& options, Purpose purpose) {
@@ -177,8 +177,7 @@ HandlerStatement& Connection::of_handler(std::string_view sql) {
   const bool query = is_query(sql);
   NumberedSql numbered = number_parameters(sql, SqlDialect::mariadb);
   HandlerStatement& statement =
-      of_handlers_.try_emplace(std::string{sql}, handle_, numbered.text, std::move(numbered.names))
-          .first->second;
+      of_handlers_.try_emplace(std::string{sql}, handle_, sql, std::move(numbered)).first->second;
   statement.changes = !query;
   return statement;
 }

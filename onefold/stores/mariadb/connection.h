@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "onefold/formats/sql_text.h"
 #include "onefold/stores/mariadb/address.h"
 #include "onefold/stores/mariadb/mariadb.h"
 #include "onefold/stores/mariadb/statement.h"
@@ -42,7 +43,7 @@ struct HandlerStatement {
     std::string name;  ///< Without the colon.
     std::size_t place = 0;
   };
-  HandlerStatement(::MYSQL* connection, std::string_view text, std::vector<std::string> names);
+  HandlerStatement(::MYSQL* connection, std::string_view written, NumberedSql numbered);
 
   std::vector<Slot> slots;
   Statement statement;

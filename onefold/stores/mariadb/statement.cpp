@@ -98,8 +98,9 @@ void ParameterRows::clear() {
   bytes_ = 0;
 }
 
-Statement::Statement(::st_mysql* connection, std::string_view sql, Origin origin)
-    : origin_{origin}, beginning_{beginning_of(sql)} {
+Statement::Statement(::st_mysql* connection, std::string_view sql, Origin origin,
+                     std::string_view written)
+    : origin_{origin}, beginning_{beginning_of(written.empty() ? sql : written)} {
   handle_ = mysql_stmt_init(connection);
   if (handle_ == nullptr) throw Error{ErrorKind::unavailable, "MariaDB: out of memory"};
   const my_bool measure = 1;

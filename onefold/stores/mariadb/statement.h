@@ -59,7 +59,9 @@ class ParameterRows {
 /// for others while they are read.
 class Statement {
  public:
-  Statement(::st_mysql* connection, std::string_view sql, Origin origin);
+  /// `written`: the text before its parameters became `?`, for messages.
+  Statement(::st_mysql* connection, std::string_view sql, Origin origin,
+            std::string_view written = {});
   ~Statement();
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;

@@ -59,8 +59,8 @@ TEST_F(CheckStatements, WhatWorksOnRowsIsFine) {
   for (const char* sql :
        {"UPDATE account SET balance = balance + :amount WHERE id = :id RETURNING balance AS now",
         "INSERT INTO account SELECT id + 1, balance FROM account WHERE true ON CONFLICT DO NOTHING",
-        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9) "
-        "INSERT INTO account SELECT i, 0 FROM n",
+        R"(WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
+           INSERT INTO account SELECT i, 0 FROM n)",
         "INSERT INTO note (text) VALUES (:data)", "SELECT count(*) FROM onefold_inbox",
         "DELETE FROM note WHERE text MATCH 'a'"}) {
     EXPECT_EQ(check(sql), "") << sql;

@@ -135,7 +135,7 @@ LoadedConfig parse_config(std::string_view text, const std::string& path, Config
 
 std::string to_string(const ConfigPlace& place, const std::string& otherwise) {
   if (place.file.empty() && place.line == 0) return otherwise;
-  const std::string file = place.file.empty() ? otherwise : printable(place.file);
+  std::string file = place.file.empty() ? otherwise : printable(place.file);
   if (place.line == 0) return file;
   return file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
 }

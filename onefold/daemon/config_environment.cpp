@@ -173,7 +173,7 @@ struct Target {
   std::string variable;
 };
 
-void add_targets(const TableSchema& schema, std::vector<std::string> tables,
+void add_targets(const TableSchema& schema, const std::vector<std::string>& tables,
                  std::vector<Target>& targets) {
   for (const KeySchema& key : schema.keys) {
     if (!is_scalar(key.kind) || key.name == "config_version") continue;

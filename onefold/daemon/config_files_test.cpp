@@ -192,7 +192,7 @@ TEST_F(ConfigSecret, WhatCannotBeOneIsRefused) {
                {"\n", "is empty"},
                {std::string{"sqlite:\0b", 9}, "NUL"},
                {"sqlite:a\nsqlite:b", "more than one line"},
-               {std::string(65 * 1024, 'a'), "larger than 64 KiB"}};
+               {std::string(66'000, 'a'), "larger than 64 KiB"}};
   for (const auto& each : cases) {
     write("shop/secret", each.text);
     EXPECT_NE(only_problem(with("url_file = \"secret\"")).find(each.why), std::string::npos);

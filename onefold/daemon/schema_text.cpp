@@ -162,7 +162,7 @@ std::string type_text(const KeySchema& key) {
   return "string";
 }
 
-std::string code(std::string text) {
+std::string code(const std::string& text) {
   return "`" + text + "`";
 }
 

@@ -17,7 +17,7 @@
 namespace onefold {
 namespace {
 
-constexpr std::size_t secret_bytes_max = 64 * 1024;
+constexpr std::size_t secret_bytes_max = 1UL << 16U;
 
 struct Defect {
   std::string text;

@@ -10,7 +10,7 @@
 namespace onefold {
 
 /// The most that is kept of one event's effect.
-inline constexpr std::size_t result_bytes_max = 64 * 1024;
+inline constexpr std::size_t result_bytes_max = 1UL << 16U;
 
 /// The JSON object that is kept as evidence of a handler's effect. `row` is what the last statement
 /// returned; empty if no column is taken from it.

@@ -159,6 +159,12 @@ Prepared& Connection::own(const char* sql) {
   return own_.try_emplace(sql, Prepared{in_schema(sql), pooled_ ? "" : next_name()}).first->second;
 }
 
+Prepared& Connection::planned_anew(const char* sql) {
+  Prepared& statement = own(sql);
+  statement.name.clear();
+  return statement;
+}
+
 const HandlerText& Connection::handler_text(std::string_view sql) {
   const auto found = texts_.find(sql);
   if (found != texts_.end()) return found->second;
@@ -284,9 +290,13 @@ class Connection::Burst {
       default:
         if (expected.prepares) command.statement->known = false;
         if (!failure_) failure_.emplace(failure_of(result.get(), command.part, command.doing));
+        if (!expected.prepares && failure_->code() == "0A000" && !command.statement->name.empty()) {
+          renew(*command.statement);
+        }
         return;
     }
     if (expected.prepares || failure_ || mismatch_) return;
+    command.statement->renewed = false;
     if (command.answer != nullptr) *command.answer = Row{result.get(), 0}.text(0);
     if (!command.expected_rows) return;
     const std::int64_t changed = rows_changed(result);
@@ -294,6 +304,18 @@ class Connection::Burst {
     mismatch_.emplace(command.otherwise,
                       fmt::format("expected {} row{}, changed {}: {}", *command.expected_rows,
                                   *command.expected_rows == 1 ? "" : "s", changed, command.doing));
+  }
+
+  /// "Cached plan must not change result type": a table has changed under the statement. Under
+  /// another name it is prepared anew, once; if that fails too, it was no such thing.
+  void renew(Prepared& statement) {
+    statement.known = false;
+    if (std::exchange(statement.renewed, true)) return;
+    statement.name = next_name();
+    const Failure cause = *failure_;
+    failure_.emplace(ErrorKind::contention,
+                     "PostgreSQL: a table has changed under a statement, which is prepared anew",
+                     cause.code(), cause.part());
   }
 
   Failure gone() const {

@@ -35,6 +35,7 @@ struct Prepared {
   std::string sql;
   std::string name;  ///< Empty: sent anew each time.
   bool known = false;
+  bool renewed = false;  ///< And has not succeeded since.
 };
 
 /// One statement on its way to the server.
@@ -71,6 +72,9 @@ class Connection {
   /// A statement of ours. `sql` must be a literal: it is known by its address. In it, "onefold."
   /// stands for the schema.
   Prepared& own(const char* sql);
+  /// The same, planned anew each time: a plan that was made while a table was empty reads all of
+  /// it, and would be kept while it grows.
+  Prepared& planned_anew(const char* sql);
   /// With the name of the schema.
   std::string in_schema(std::string_view sql) const;
   const HandlerText& handler_text(std::string_view sql);

@@ -31,11 +31,19 @@ constexpr const char* claim_sql =
     "$12::text[], $13::text[]) ON CONFLICT (scope, key) DO NOTHING RETURNING scope, key";
 
 constexpr const char* update_sql =
-    "UPDATE onefold.inbox SET outcome = $3, waiting = $4, recorded_at = $5, fingerprint = $6, "
-    "event_id = $7, event_type = $8, handled_by = $9, event_time = $10, event_source = $11, "
-    "entity = $12, result = $13 WHERE scope = $1 AND key = $2";
+    "UPDATE onefold.inbox i SET outcome = w.outcome, waiting = w.waiting, "
+    "recorded_at = w.recorded_at, fingerprint = w.fingerprint, event_id = w.event_id, "
+    "event_type = w.event_type, handled_by = w.handled_by, event_time = w.event_time, "
+    "event_source = w.event_source, entity = w.entity, result = w.result "
+    "FROM unnest($1::int4[], $2::bytea[], $3::int2[], $4::bool[], $5::timestamptz[], "
+    "$6::bytea[], $7::text[], $8::text[], $9::text[], $10::timestamptz[], $11::text[], "
+    "$12::text[], $13::text[]) AS w(scope, key, outcome, waiting, recorded_at, fingerprint, "
+    "event_id, event_type, handled_by, event_time, event_source, entity, result) "
+    "WHERE i.scope = w.scope AND i.key = w.key";
 
-constexpr const char* withdraw_sql = "DELETE FROM onefold.inbox WHERE scope = $1 AND key = $2";
+constexpr const char* withdraw_sql =
+    "DELETE FROM onefold.inbox i USING unnest($1::int4[], $2::bytea[]) AS w(scope, key) "
+    "WHERE i.scope = w.scope AND i.key = w.key";
 
 constexpr const char* move_sql =
     "INSERT INTO onefold.position AS p (consumer, source, incarnation, partition, next, mark) "
@@ -113,21 +121,6 @@ Arguments InboxLedger::rows_of(std::span<const Evidence> evidence) {
   return arguments;
 }
 
-/// The same for one row.
-Arguments InboxLedger::row_of(const Evidence& evidence) {
-  Arguments row;
-  row.integer32(evidence.key.scope).bytes(evidence.key.bytes);
-  row.integer16(static_cast<std::int16_t>(evidence.outcome)).boolean(evidence.waiting);
-  row.time(evidence.recorded_at);
-  const bool off = evidence.fingerprint == fingerprint_off;
-  off ? row.null(type::bytes) : row.bytes(evidence.fingerprint);
-  row.text(evidence.event_id).text_or_null(evidence.event_type).text_or_null(evidence.handled_by);
-  evidence.event_time ? row.time(*evidence.event_time) : row.null(type::time);
-  const bool said = words_.source_or_rule(evidence.key.scope) == evidence.event_source;
-  said ? row.null(type::text) : row.text(evidence.event_source);
-  return row.text_or_null(evidence.entity).text_or_null(evidence.result);
-}
-
 std::vector<Claim> InboxLedger::claim(std::span<const Evidence> wanted, ClaimMode mode) {
   return health_.guard([&] {
     std::vector<Claim> claims(wanted.size());
@@ -181,7 +174,9 @@ void InboxLedger::look_up(std::span<const Evidence> wanted, std::vector<Claim>& 
   Arguments arguments;
   scope.into(arguments);
   key.into(arguments);
-  const Result found = connection_.run(probe_sql, std::move(arguments), "looking events up");
+  const Result found = connection_.run(Command{.statement = &connection_.planned_anew(probe_sql),
+                                               .arguments = std::move(arguments),
+                                               .doing = "looking events up"});
   for (int i = 0; i < rows_in(found); ++i) {
     const Row row{found.get(), i};
     Claim& claim = claims.at(places.at(static_cast<std::size_t>(row.integer64(0)) - 1));
@@ -193,13 +188,19 @@ void InboxLedger::look_up(std::span<const Evidence> wanted, std::vector<Claim>& 
 
 void InboxLedger::withdraw(std::span<const Key> keys) {
   health_.guard([&] {
-    for (const Key& key : keys) {
-      Arguments arguments;
-      arguments.integer32(key.scope).bytes(key.bytes);
-      connection_.queue({.statement = &connection_.own(withdraw_sql),
-                         .arguments = std::move(arguments),
-                         .doing = "giving a claim back"});
+    if (keys.empty()) return;
+    Array scope{type::integer32};
+    Array key{type::bytes};
+    for (const Key& each : keys) {
+      scope.integer32(each.scope);
+      key.bytes(each.bytes);
     }
+    Arguments arguments;
+    scope.into(arguments);
+    key.into(arguments);
+    connection_.queue({.statement = &connection_.planned_anew(withdraw_sql),
+                       .arguments = std::move(arguments),
+                       .doing = "giving claims back"});
   });
 }
 
@@ -212,13 +213,11 @@ void InboxLedger::record(std::span<const Evidence> evidence, ClaimMode mode) {
                          .arguments = rows_of(evidence),
                          .part = Part::claim,
                          .doing = "recording events"});
-      return;
-    }
-    for (const Evidence& each : evidence) {
-      connection_.queue({.statement = &connection_.own(update_sql),
-                         .arguments = row_of(each),
-                         .doing = "recording an event: its claim is not in the inbox any more",
-                         .expected_rows = 1,
+    } else {
+      connection_.queue({.statement = &connection_.planned_anew(update_sql),
+                         .arguments = rows_of(evidence),
+                         .doing = "recording events: a claim is not in the inbox any more",
+                         .expected_rows = static_cast<std::int64_t>(evidence.size()),
                          .otherwise = ErrorKind::contract_violation});
     }
   });

@@ -37,7 +37,6 @@ class InboxLedger final : public Ledger {
 
  private:
   Arguments rows_of(std::span<const Evidence> evidence);
-  Arguments row_of(const Evidence& evidence);
   std::vector<bool> insert(std::span<const Evidence> wanted);
   void look_up(std::span<const Evidence> wanted, std::vector<Claim>& claims,
                const std::vector<bool>& ours);

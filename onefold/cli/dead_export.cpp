@@ -66,7 +66,7 @@ class Export {
     for (const Key& each : letter.row.further_keys) {
       if (!add_key(letter, each)) return false;
     }
-    print(letter_line(letter));
+    print_piece(letter_line(letter));
     return true;
   }
 

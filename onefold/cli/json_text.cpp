@@ -1,5 +1,6 @@
 #include "onefold/cli/json_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
@@ -11,20 +12,23 @@
 namespace onefold::cli {
 namespace {
 
+/// ASCII, up to the tilde.
+bool is_plain(char c) noexcept {
+  return static_cast<unsigned char>(c) < 0x7F;
+}
+
 /// Characters that are not ASCII stand only within strings, so that they can be escaped there after
 /// the fact.
 std::string escaped(std::string text) {
+  if (std::ranges::all_of(text, is_plain)) return text;
   std::string safe;
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = static_cast<unsigned char>(text[at]);
     const std::size_t size = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
     const std::string_view character = std::string_view{text}.substr(at, size);
-    const std::string shown = printable(character);
-    if (size == 1 && byte != 0x7F) {
-      safe += character;  // The library has escaped what needs it; the rest is the notation.
-    } else {
-      safe += shown == character || shown.starts_with("\\u") ? shown : std::string{character};
-    }
+    const std::string shown = is_plain(text[at]) ? std::string{} : printable(character);
+    // The library has escaped what needs it below 0x7F; line breaks between members are notation.
+    safe += shown.starts_with("\\u") ? std::string_view{shown} : character;
     at += size;
   }
   return safe;
@@ -39,6 +43,7 @@ std::optional<std::uint8_t> hex_digit(char c) {
 }  // namespace
 
 bool is_utf8(std::string_view text) {
+  if (std::ranges::all_of(text, is_plain)) return true;  // The most part of all texts.
   try {
     static_cast<void>(Json(text).dump());
     return true;

@@ -100,7 +100,7 @@ void ListOutput::finish(std::string_view nothing) {
 void ListOutput::write(std::string_view text) {
   waiting_ += text;
   if (waiting_.size() < write_bytes) return;
-  print(waiting_);
+  print_piece(waiting_);
   waiting_.clear();
 }
 

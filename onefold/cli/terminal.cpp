@@ -84,6 +84,16 @@ std::string hint_line(std::string_view text) {
   return "  " + painted(STDERR_FILENO, cyan, "hint:") + " " + std::string{text} + "\n";
 }
 
+/// False if nobody reads any more.
+bool reaches_reader(std::string_view text) {
+  show_progress({});
+  if (write_all(STDOUT_FILENO, text)) return true;
+  if (errno == EPIPE) return false;
+  complain(std::string{"the answer could not be written to standard output: "} +
+           std::strerror(errno));
+  throw Stopped{ExitCode::unavailable};
+}
+
 const char* problem_name(ExitCode code) noexcept {
   switch (code) {
     case ExitCode::ok:
@@ -114,11 +124,11 @@ Manners& manners() noexcept {
 }
 
 void print(std::string_view text) {
-  show_progress({});
-  if (write_all(STDOUT_FILENO, text) || errno == EPIPE) return;
-  complain(std::string{"the answer could not be written to standard output: "} +
-           std::strerror(errno));
-  throw Stopped{ExitCode::unavailable};
+  static_cast<void>(reaches_reader(text));
+}
+
+void print_piece(std::string_view text) {
+  if (!reaches_reader(text)) throw Stopped{ExitCode::ok};
 }
 
 void complain(std::string_view text, std::string_view hint) {

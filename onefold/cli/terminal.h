@@ -29,6 +29,9 @@ Manners& manners() noexcept;
 /// Writes to standard output. A reader that went away (EPIPE) is no failure: what was asked for is
 /// done. Anything else that keeps the answer from arriving ends the command.
 void print(std::string_view text);
+/// The same for a piece of a long answer: without a reader the command ends well, as the rest would
+/// be worked out for nobody.
+void print_piece(std::string_view text);
 
 /// An error, with what to do about it as a hint.
 void complain(std::string_view text, std::string_view hint = {});

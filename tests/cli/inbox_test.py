@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import subprocess
 
 import onefold_cli
 from onefold_cli import CONFIG, ShopTest, payment
@@ -94,6 +95,22 @@ class Inbox(ShopTest):
         self.assertEqual(self.onefold("inbox", "export", "-q")[1], "")
         out, _ = self.onefold("inbox", "export", "-o", "csv", "--columns", "event_id,outcome")
         self.assertEqual(len(list(csv.DictReader(io.StringIO(out, newline="")))), 9)
+
+    def test_an_export_ends_when_nobody_reads_it(self):
+        with self.database() as database:
+            row = database.execute("SELECT * FROM onefold_inbox LIMIT 1").fetchone()
+            marks = ", ".join("?" * len(row))
+            database.executemany(
+                f"INSERT INTO onefold_inbox VALUES ({marks})",
+                ((row[0], number.to_bytes(16, "big"), *row[2:]) for number in range(100_000)))
+        export = subprocess.Popen([onefold_cli.PROGRAM, "inbox", "export"], cwd=self.folder,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertTrue(json.loads(export.stdout.readline()))
+        export.stdout.close()
+        # Its note tells how many rows it has worked out.
+        self.assertNotIn(b"exported", export.stderr.read())
+        export.stderr.close()
+        self.assertEqual(export.wait(timeout=60), 0)
 
     def test_what_an_event_carries_is_only_shown(self):
         self.write({**payment(1), "id": HOSTILE}, {**payment(2, account=77), "id": HOSTILE + "2"})

@@ -72,11 +72,28 @@ onefold_component(sqlite
   HEADERS onefold/stores/sqlite/sqlite.h
   DEPENDS SQLite3
   REQUIRES onefold sqlite3)
+if(ONEFOLD_MARIADB)
+  onefold_component(mariadb
+    DESCRIPTION "MariaDB as the database of Onefold"
+    TARGETS onefold_mariadb
+    HEADERS onefold/stores/mariadb/mariadb.h
+    DEPENDS MariaDB
+    REQUIRES onefold libmariadb)
+  install(FILES cmake/FindMariaDB.cmake DESTINATION ${ONEFOLD_PACKAGE_DIR} COMPONENT development)
+endif()
 onefold_component(file
   DESCRIPTION "files of events as a source of Onefold"
   TARGETS onefold_file
   HEADERS onefold/brokers/file/file.h
   REQUIRES onefold)
+if(ONEFOLD_POSTGRES)
+  onefold_component(postgres
+    DESCRIPTION "PostgreSQL as the database of Onefold"
+    TARGETS onefold_postgres
+    HEADERS onefold/stores/postgres/postgres.h
+    DEPENDS PostgreSQL
+    REQUIRES onefold libpq)
+endif()
 
 get_property(ONEFOLD_COMPONENTS GLOBAL PROPERTY ONEFOLD_COMPONENTS)
 get_property(ONEFOLD_NEEDS GLOBAL PROPERTY ONEFOLD_NEEDS)

@@ -174,13 +174,16 @@ std::string words_of(const Reason& reason, Origin origin) {
   const std::string number = fmt::format(" (MariaDB error {}, {})", reason.code, reason.state);
   if (reason.code == ER_DUP_ENTRY || reason.code == ER_DUP_ENTRY_WITH_KEY_NAME) {
     // What stands before it is the value. In another language there is no such marker.
-    const auto key = behind(reason.text, "' for key ");
-    return fmt::format("a row with the same values exists{}{}{}", key.empty() ? "" : " under key ",
+    const auto key = behind(reason.text, "' for key '");
+    return fmt::format("a row with the same values exists{}{}{}", key.empty() ? "" : " under key '",
                        key, number);
   }
   // What is prepared or opened has no values yet.
   const bool early = origin == Origin::text || origin == Origin::opening;
   if (early || is_free_of_values(reason.code)) return reason.text + number;
+  if (reason.code == ER_SIGNAL_EXCEPTION) {
+    return "a trigger or procedure refuses" + number;
+  }
   const auto column = behind(reason.text, "' for column ");
   return fmt::format("a value does not fit{}{}{}", column.empty() ? "" : " column ", column,
                      number);

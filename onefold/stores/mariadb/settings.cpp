@@ -59,20 +59,6 @@ void set_options(::MYSQL* handle, const Address& address, const Options& options
   ask_for_tls(handle, address);
 }
 
-Durability durability_from(TextRows& row, unsigned int first) {
-  const std::string_view flush = row.at(first);
-  const std::string_view doublewrite = row.at(first + 1);
-  const bool logs = row.at(first + 2) == "1";
-  const std::string_view sync = row.at(first + 3);
-  Durability found;
-  found.text = fmt::format("innodb_flush_log_at_trx_commit = {}, innodb_doublewrite = {}", flush,
-                           doublewrite);
-  if (logs) found.text += fmt::format(", sync_binlog = {}", sync);
-  // 3 is 1 with the older, slower way of syncing a group.
-  found.durable = (flush == "1" || flush == "3") && doublewrite == "1" && (!logs || sync == "1");
-  return found;
-}
-
 [[noreturn]] void refuse(const std::string& what) {
   throw Error{ErrorKind::bad_configuration, "MariaDB: " + what};
 }
@@ -99,6 +85,20 @@ Durability durability_from(TextRows& row, unsigned int first) {
   }
   bound_silence(handle, options.tcp_user_timeout);
   return handle;
+}
+
+Durability judge_durability(std::string_view flush, std::string_view doublewrite,
+                            std::string_view log_bin, std::string_view sync) {
+  const bool logs = log_bin == "1";
+  Durability found;
+  found.text = fmt::format("innodb_flush_log_at_trx_commit = {}, innodb_doublewrite = {}", flush,
+                           doublewrite);
+  if (logs) found.text += fmt::format(", sync_binlog = {}", sync);
+  // 3 is 1 with the older, slower way of syncing a group. What the log holds after a crash decides
+  // with it, so that a log which is synced seldom takes commits back, too.
+  const bool whole_pages = doublewrite != "0" && doublewrite != "OFF";
+  found.durable = (flush == "1" || flush == "3") && whole_pages && (!logs || sync == "1");
+  return found;
 }
 
 std::string set_up_sql(const Options& options, Purpose purpose) {
@@ -132,7 +132,7 @@ Settings read_settings(Connection& connection) {
   found.character_set = row.at(4);
   if (row.at(5) != row.at(4) || row.at(6) != row.at(4)) found.character_set = "a mixture";
   found.packet_max = static_cast<std::size_t>(row.integer_at(7));
-  found.durability = durability_from(row, 8);
+  found.durability = judge_durability(row.at(8), row.at(9), row.at(10), row.at(11));
   return found;
 }
 

@@ -16,6 +16,10 @@ namespace onefold::mariadb {
 /// The statement that sets a connection of ours up.
 std::string set_up_sql(const Options& options, Purpose purpose);
 
+/// From the values of innodb_flush_log_at_trx_commit, innodb_doublewrite, log_bin and sync_binlog.
+Durability judge_durability(std::string_view flush, std::string_view doublewrite,
+                            std::string_view log_bin, std::string_view sync);
+
 /// What the server says about itself and the connection.
 struct Settings {
   std::string version;

@@ -58,7 +58,7 @@ constexpr Broken roots[] = {
 };
 
 constexpr Broken stores[] = {
-    {"UnknownStore", 3, "url = \"postgres:shop\"", "3:7",
+    {"UnknownStore", 3, "url = \"oracle:shop\"", "3:7",
      "must begin with sqlite:", "sqlite:shop.db"},
     {"UrlLikeAWebAddress", 3, "url = \"sqlite://shop.db\"", "3:7", "without //", "sqlite:shop.db"},
     {"NoPath", 3, "url = \"sqlite:\"", "3:7", "path after sqlite: is missing", "sqlite:shop.db"},

@@ -205,12 +205,12 @@ TEST_F(ConfigSecret, WhatCannotBeOneIsRefused) {
 }
 
 TEST_F(ConfigSecret, IsNeverShown) {
-  const std::string url = "postgres://shop:correcthorse@db/shop?sslpassword=correcthorse";
+  const std::string url = "oracle://shop:correcthorse@db/shop?sslpassword=correcthorse";
   write("shop/secret", url);
   environment_ = {{"SHOP_URL", url}, {"PASSWORD", "correcthorse"}};
   for (const std::string& lines :
        {std::string{"url_file = \"secret\""}, std::string{"url_env = \"SHOP_URL\""},
-        "url = \"" + url + "\"", std::string{"url = \"postgres://shop:${PASSWORD}@db\""}}) {
+        "url = \"" + url + "\"", std::string{"url = \"oracle://shop:${PASSWORD}@db\""}}) {
     const auto problem = only_problem(with(lines));
     EXPECT_NE(problem.find("must begin with sqlite:"), std::string::npos) << problem;
     EXPECT_NE(problem.find("shop:***@db"), std::string::npos) << problem;

@@ -7,6 +7,7 @@ anew: read the difference aloud before it is committed.
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -73,7 +74,9 @@ class Broken(unittest.TestCase):
         target = name if (copy / name).is_dir() else f"{name}.toml"
         done = subprocess.run([PROGRAM, "check", "-c", target], cwd=copy, env=environment,
                               capture_output=True, timeout=60, check=False)
-        return done.returncode, done.stdout.decode(), done.stderr.decode()
+        # Which other databases there are is a matter of the build.
+        err = re.sub(r"(begin with sqlite:)( or \S+)+", r"\1", done.stderr.decode())
+        return done.returncode, done.stdout.decode(), err
 
     def assert_usable(self, err):
         """Each error names a place, and what to do about it stands below it."""

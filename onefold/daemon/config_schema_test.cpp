@@ -25,7 +25,7 @@ class Parts {
   /// Sets a key with lines that begin with it.
   void set(const std::string& table, const std::string& key, const std::string& lines) {
     // One of a secret's keys excludes the others, and a handler's key wants a scope of its own.
-    if (table == "store") tables_.at(table).clear();
+    if (table == "store" && key.starts_with("url")) tables_.at(table).clear();
     if (table == "consumer.*.handler" && key == "key") {
       tables_.at("consumer.*")["scope"] = "scope = \"handler\"";
     }

@@ -183,9 +183,10 @@ std::string emphasized(std::string_view text) {
 }
 
 bool can_show_progress() noexcept {
+  // Also with JSON: what stands on a terminal is read by no program.
   const char* terminal = std::getenv("TERM");
-  return !manners_of_process.quiet && !manners_of_process.json && ::isatty(STDERR_FILENO) == 1 &&
-         terminal != nullptr && std::string_view{terminal} != "dumb";
+  return !manners_of_process.quiet && ::isatty(STDERR_FILENO) == 1 && terminal != nullptr &&
+         std::string_view{terminal} != "dumb";
 }
 
 void show_progress(std::string_view line) {

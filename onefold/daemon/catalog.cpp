@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -16,6 +17,9 @@
 #include "onefold/housekeeping.h"
 #ifdef ONEFOLD_WITH_MARIADB
 #include "onefold/stores/mariadb/mariadb.h"
+#endif
+#ifdef ONEFOLD_WITH_POSTGRES
+#include "onefold/stores/postgres/postgres.h"
 #endif
 #include "onefold/stores/sqlite/sqlite.h"
 
@@ -32,18 +36,48 @@ std::string sqlite_path(const Config& config) {
 /// A database server: its address says all, and whether it is there is told by connecting.
 struct ServerKind {
   std::string_view scheme;
-  std::unique_ptr<Store> (*open)(const std::string& url, Access access);
+  std::unique_ptr<Store> (*open)(const Config& config, Access access);
 };
 
 #ifdef ONEFOLD_WITH_MARIADB
-std::unique_ptr<Store> open_mariadb(const std::string& url, Access access) {
-  return mariadb::open_store(
-      {.connection = url,
-       .role = access == Access::run ? mariadb::Role::runner : mariadb::Role::visitor});
+std::unique_ptr<Store> open_mariadb(const Config& config, Access access) {
+  mariadb::Options options;
+  options.connection = config.store_url.reveal();
+  options.role = access == Access::run ? mariadb::Role::runner : mariadb::Role::visitor;
+  options.accept_relaxed_durability = config.server.accept_relaxed_durability;
+  options.connect_timeout = config.server.connect_timeout;
+  options.statement_timeout = config.server.statement_timeout;
+  options.lock_timeout = config.server.lock_timeout;
+  options.idle_timeout = config.server.idle_timeout;
+  options.tcp_user_timeout = config.server.network_timeout;
+  options.notify = to_standard_error;
+  return mariadb::open_store(std::move(options));
+}
+#endif
+
+#ifdef ONEFOLD_WITH_POSTGRES
+std::unique_ptr<Store> open_postgres(const Config& config, Access access) {
+  postgres::Options options;
+  options.connection = config.store_url.reveal();
+  options.role = access == Access::run ? postgres::Role::runner : postgres::Role::visitor;
+  options.schema = config.server.schema;
+  options.pgbouncer = config.server.pgbouncer;
+  options.accept_relaxed_durability = config.server.accept_relaxed_durability;
+  options.connect_timeout = config.server.connect_timeout;
+  options.statement_timeout = config.server.statement_timeout;
+  options.lock_timeout = config.server.lock_timeout;
+  options.idle_in_transaction_timeout = config.server.idle_timeout;
+  options.tcp_user_timeout = config.server.network_timeout;
+  options.notify = [](const std::string& what) { to_standard_error({Severity::info, what}); };
+  return postgres::open_store(std::move(options));
 }
 #endif
 
 constexpr std::array server_kinds{
+#ifdef ONEFOLD_WITH_POSTGRES
+    ServerKind{"postgres://", open_postgres},
+    ServerKind{"postgresql://", open_postgres},
+#endif
 #ifdef ONEFOLD_WITH_MARIADB
     ServerKind{"mariadb://", open_mariadb},
 #endif
@@ -198,7 +232,7 @@ bool store_exists(const Config& config) {
 
 std::unique_ptr<Store> open_store(const Config& config, Access access) {
   const std::string& url = config.store_url.reveal();
-  if (const ServerKind* server = server_of(url)) return server->open(url, access);
+  if (const ServerKind* server = server_of(url)) return server->open(config, access);
   sqlite::Options options;
   options.path = sqlite_path(config);
   const std::filesystem::path folder = std::filesystem::path{options.path}.parent_path();

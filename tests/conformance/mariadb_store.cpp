@@ -37,6 +37,11 @@ class MariadbDatabase final : public Database {
   std::unique_ptr<Store> store_;
 };
 
+TEST(MariadbServer, IsThereWhereItIsRequired) {
+  EXPECT_FALSE(mariadb::servers_are_required() && mariadb::test_server().empty())
+      << "start it with tools/servers.sh, and set ONEFOLD_TEST_MARIADB";
+}
+
 }  // namespace
 
 void add_mariadb(std::vector<StoreUnderTest>& stores, int sources_max) {

@@ -9,6 +9,7 @@ class MariadbCommit : public MariadbStore {
  protected:
   void SetUp() override {
     MariadbStore::SetUp();
+    if (database_ == nullptr) return;
     const Address address = parse_address(database_->url());
     proxy_ = std::make_unique<TestProxy>(address.port);
     Options far = options();

@@ -10,6 +10,7 @@ class MariadbStatements : public MariadbStore {
  protected:
   void SetUp() override {
     MariadbStore::SetUp();
+    if (database_ == nullptr) return;
     transaction_ = session_->begin();
   }
   void TearDown() override {
@@ -75,6 +76,14 @@ TEST_F(MariadbStatements, ADecimalThatIsCastIsExact) {
                 {{"amount", std::string{"12345678901234567890.0000000002"}}}, 1);
   EXPECT_EQ(value_of("SELECT amount FROM money"),
             Value{std::string{"12345678901234567890.1000000002"}});
+}
+
+TEST_F(MariadbStatements, ATimeLosesItsZ) {
+  plain_->execute("CREATE TABLE moment (at DATETIME(6))");
+  const std::vector<Parameter> time{{"time", std::string{"2026-11-30T14:00:00.123456Z"}}};
+  EXPECT_EQ(failure_of("INSERT INTO moment VALUES (:time)", time).kind(), ErrorKind::permanent);
+  EXPECT_EQ(sql().change("INSERT INTO moment VALUES (TRIM(TRAILING 'Z' FROM :time))", time), 1);
+  EXPECT_EQ(value_of("SELECT at FROM moment"), Value{std::string{"2026-11-30 14:00:00.123456"}});
 }
 
 TEST_F(MariadbStatements, ARowThatIsFoundCountsThoughItStaysAsItIs) {

@@ -17,7 +17,10 @@ namespace onefold::mariadb {
 class MariadbStore : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_FALSE(test_server().empty()) << "ONEFOLD_TEST_MARIADB says of no server";
+    if (test_server().empty()) {
+      ASSERT_FALSE(servers_are_required()) << "ONEFOLD_TEST_MARIADB says of no server";
+      GTEST_SKIP() << "ONEFOLD_TEST_MARIADB says of no server; see tools/servers.sh";
+    }
     database_ = std::make_unique<TestDatabase>();
     plain_ = std::make_unique<PlainClient>(database_->url());
     plain_->execute(

@@ -178,6 +178,7 @@ stop_mariadb() { stop_process mariadb TERM; }
 
 start_pgbouncer() {
   local home=$folder/pgbouncer
+  rm -f "$home/process"  # Of one that was killed: it refuses to start beside that.
   run_as postgres tee "$home/pgbouncer.ini" > /dev/null <<END
 [databases]
 * = host=127.0.0.1 port=$(port_of postgres) user=postgres

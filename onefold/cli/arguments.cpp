@@ -111,6 +111,7 @@ void add_commands(CLI::App& app, Action& chosen) {
   add_init(app, chosen);
   add_check(app, chosen);
   add_config(app, chosen);
+  add_doctor(app, chosen);
   add_migrate(app, chosen);
   add_run(app, chosen);
   add_status(app, chosen);

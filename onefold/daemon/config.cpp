@@ -24,6 +24,35 @@ void read_version(const TableReader& root) {
   }
 }
 
+/// What makes no sense for the kind of database that the URL names.
+void refuse_foreign_keys(const TableReader& store, std::string_view url) {
+  const bool postgres = url.starts_with("postgres");
+  const bool server = postgres || url.starts_with("mariadb:");
+  for (const char* key : {"connect_timeout", "statement_timeout", "lock_timeout", "idle_timeout",
+                          "network_timeout", "accept_relaxed_durability"}) {
+    if (!server) store.refuse(key, "it is for database servers");
+  }
+  for (const char* key : {"schema", "pgbouncer"}) {
+    if (!postgres) store.refuse(key, "it is for PostgreSQL");
+  }
+}
+
+ServerConfig read_server(const TableReader& store) {
+  const auto duration = [&](std::string_view key) {
+    return std::chrono::milliseconds{store.duration(key)};
+  };
+  ServerConfig server;
+  server.connect_timeout = duration("connect_timeout");
+  server.statement_timeout = duration("statement_timeout");
+  server.lock_timeout = duration("lock_timeout");
+  server.idle_timeout = duration("idle_timeout");
+  server.network_timeout = duration("network_timeout");
+  server.accept_relaxed_durability = store.boolean("accept_relaxed_durability");
+  server.schema = store.text("schema").value_or(server.schema);
+  server.pgbouncer = store.boolean("pgbouncer");
+  return server;
+}
+
 void read_store(const TableReader& root, Config& config) {
   if (root.require("store") == nullptr) return;
   const toml::table* table = root.table("store");
@@ -32,10 +61,15 @@ void read_store(const TableReader& root, Config& config) {
   const auto url = store.secret("url");
   const std::string key = store.secret_key("url");
   config.store_folder = store.folder(key);
+  config.server = read_server(store);
   if (!url) return;
   config.store_url = *url;
   const ConfigHint defect = store_url_defect(url->reveal());
-  if (!defect.text.empty()) store.problem(key, defect.text, defect.hint);
+  if (!defect.text.empty()) {
+    store.problem(key, defect.text, defect.hint);
+  } else {
+    refuse_foreign_keys(store, url->reveal());
+  }
 }
 
 /// Every named table of a section: [source.NAME], [consumer.NAME].

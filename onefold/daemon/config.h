@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -97,10 +98,23 @@ struct SourceConfig {
   DecodeLimits limits = {};
 };
 
+/// The rest of [store]. For database servers; SQLite has none of it.
+struct ServerConfig {
+  std::chrono::milliseconds connect_timeout{};
+  std::chrono::milliseconds statement_timeout{};
+  std::chrono::milliseconds lock_timeout{};
+  std::chrono::milliseconds idle_timeout{};
+  std::chrono::milliseconds network_timeout{};
+  bool accept_relaxed_durability = false;
+  std::string schema = "onefold";  ///< PostgreSQL.
+  bool pgbouncer = false;          ///< PostgreSQL.
+};
+
 struct Config {
   std::string path;          ///< Of the first file or folder, as given.
   Secret store_url;          ///< As written; empty only if it is unknown without the environment.
   std::string store_folder;  ///< Where its relative path starts.
+  ServerConfig server;
   std::map<std::string, SourceConfig> sources;
   std::vector<ConsumerConfig> consumers;  ///< In the order of their names.
 };

@@ -1,27 +1,16 @@
 #include "onefold/daemon/config_schema.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <iterator>
 #include <limits>
 #include <stdexcept>
+
+#include "onefold/daemon/quantity.h"
 
 namespace onefold {
 namespace {
 
 using Kind = KeyKind;
-
-constexpr std::int64_t kibibyte = 1024;
-constexpr std::int64_t mebibyte = 1024 * kibibyte;
-
-struct Unit {
-  std::string_view name;
-  std::int64_t bytes;
-};
-/// Those of 1024 first, from the largest: `size_text` takes the first that fits.
-constexpr std::array units{Unit{"MiB", mebibyte}, Unit{"KiB", kibibyte}, Unit{"B", 1},
-                           Unit{"KB", 1000}, Unit{"MB", 1'000'000}};
 
 TableSchema root() {
   return {"",
@@ -50,12 +39,25 @@ TableSchema root() {
             .required = true}}};
 }
 
+/// How long to wait for something, so that no wait is without an end.
+KeySchema timeout(const std::string& name, const std::string& meaning, const std::string& usual) {
+  return {.name = name,
+          .kind = Kind::duration,
+          .meaning = "Servers only, how long to wait for: " + meaning,
+          .example = name + " = \"" + usual + "\"",
+          .otherwise = "\"" + usual + "\"",
+          .least = 100,
+          .most = 10 * minute_milliseconds};
+}
+
 TableSchema store() {
   return {"store",
           "[store]",
           {{.name = "url",
             .kind = Kind::secret,
-            .meaning = "The database: `sqlite:PATH`. Exactly one of `url`, `url_file` and "
+            .meaning = "The database: `sqlite:PATH`, "
+                       "`postgres://USER:PASSWORD@HOST:PORT/DATABASE` or `mariadb://…` likewise. "
+                       "Exactly one of `url`, `url_file` and "
                        "`url_env` must stand here.",
             .example = "url = \"sqlite:shop.db\""},
            {.name = "url_file",
@@ -66,7 +68,32 @@ TableSchema store() {
            {.name = "url_env",
             .kind = Kind::text,
             .meaning = "The environment variable that holds the URL.",
-            .example = "url_env = \"SHOP_STORE_URL\""}}};
+            .example = "url_env = \"SHOP_STORE_URL\""},
+           timeout("connect_timeout", "Opening a connection.", "5s"),
+           timeout("statement_timeout", "One statement of a handler, or of Onefold.", "20s"),
+           timeout("lock_timeout", "A row that another session has locked.", "10s"),
+           timeout("idle_timeout",
+                   "A process that stands still inside a transaction: the server cuts it off, so "
+                   "that others can go on with its events. Longer than a handler ever takes.",
+                   "30s"),
+           timeout("network_timeout", "Bytes on their way that nobody confirms.", "15s"),
+           {.name = "accept_relaxed_durability",
+            .kind = Kind::boolean,
+            .meaning = "Servers only. `run` refuses a server whose settings let a power cut take "
+                       "back what was committed; `true` accepts it.",
+            .example = "accept_relaxed_durability = true",
+            .otherwise = "false"},
+           {.name = "schema",
+            .kind = Kind::text,
+            .meaning = "PostgreSQL only: the schema that holds Onefold's tables.",
+            .example = "schema = \"onefold\"",
+            .otherwise = "\"onefold\""},
+           {.name = "pgbouncer",
+            .kind = Kind::boolean,
+            .meaning = "PostgreSQL only: the server is behind PgBouncer in transaction mode. It is "
+                       "noticed in most cases.",
+            .example = "pgbouncer = true",
+            .otherwise = "false"}}};
 }
 
 TableSchema source() {
@@ -358,31 +385,13 @@ bool is_scalar(KeyKind kind) noexcept {
     case Kind::boolean:
     case Kind::choice:
     case Kind::size:
+    case Kind::duration:
     case Kind::pointer:
     case Kind::rule:
       return true;
     default:
       return false;
   }
-}
-
-std::optional<std::int64_t> size_from(std::string_view text) noexcept {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || number < 0) return std::nullopt;
-  const std::string_view name{end, static_cast<std::size_t>(text.data() + text.size() - end)};
-  const auto* unit = std::ranges::find(units, name, &Unit::name);
-  if (unit == units.end() || number > std::numeric_limits<std::int64_t>::max() / unit->bytes) {
-    return std::nullopt;
-  }
-  return number * unit->bytes;
-}
-
-std::string size_text(std::int64_t bytes) {
-  const auto* unit = std::ranges::find_if(
-      units, [&](const Unit& each) { return bytes != 0 && bytes % each.bytes == 0; });
-  if (unit == units.end()) return std::to_string(bytes) + "B";
-  return std::to_string(bytes / unit->bytes) + std::string{unit->name};
 }
 
 }  // namespace onefold

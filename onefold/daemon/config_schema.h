@@ -18,6 +18,7 @@ enum class KeyKind {
   boolean,
   choice,       ///< One of `choices`.
   size,         ///< A text such as "1MiB", between `least` and `most` bytes.
+  duration,     ///< A text such as "30s", between `least` and `most` milliseconds.
   pointer,      ///< A JSON Pointer into the event's data.
   rule,         ///< A JSON Pointer or a constant, see `IdentityRule`.
   pointers,     ///< An array of JSON Pointers.
@@ -57,10 +58,5 @@ const TableSchema& table_schema(std::string_view path);
 
 /// Whether an environment variable can stand in for the value: it is one text, number or word.
 bool is_scalar(KeyKind kind) noexcept;
-
-/// The bytes of "1MiB": digits and one of B, KiB, MiB, KB (1000), MB. Absent if it is no size.
-std::optional<std::int64_t> size_from(std::string_view text) noexcept;
-/// The reverse, with the largest unit of 1024 that divides it.
-std::string size_text(std::int64_t bytes);
 
 }  // namespace onefold

@@ -12,6 +12,7 @@
 
 #include "onefold/daemon/config.h"
 #include "onefold/daemon/config_sample.h"
+#include "onefold/daemon/quantity.h"
 #include "onefold/daemon/schema_text.h"
 
 namespace onefold {
@@ -26,6 +27,10 @@ class Parts {
   void set(const std::string& table, const std::string& key, const std::string& lines) {
     // One of a secret's keys excludes the others, and a handler's key wants a scope of its own.
     if (table == "store" && key.starts_with("url")) tables_.at(table).clear();
+    // The rest of [store] is for servers, and some of it for PostgreSQL alone.
+    if (table == "store" && !key.starts_with("url")) {
+      tables_.at(table)["url"] = "url = \"postgres://shop@localhost/shop\"";
+    }
     if (table == "consumer.*.handler" && key == "key") {
       tables_.at("consumer.*")["scope"] = "scope = \"handler\"";
     }
@@ -154,6 +159,21 @@ TEST(ConfigSchema, RangesAreThoseOfTheReaders) {
       parts.set(table->path, key->name, key->name + " = " + std::to_string(number));
       EXPECT_EQ(parse(parts.text()).problems.empty(), fine) << key->name << " = " << number;
     }
+  }
+}
+
+TEST(ConfigSchema, DurationsHaveUnits) {
+  EXPECT_EQ(duration_from("0ms"), 0);
+  EXPECT_EQ(duration_from("1500ms"), 1500);
+  EXPECT_EQ(duration_from("30s"), 30'000);
+  EXPECT_EQ(duration_from("5m"), 300'000);
+  EXPECT_EQ(duration_from("2h"), 7'200'000);
+  for (const char* text :
+       {"", "1", "s", "1 s", "-1s", "1.5s", "1S", "1d", "1min", "9223372036854775807s"}) {
+    EXPECT_EQ(duration_from(text), std::nullopt) << text;
+  }
+  for (const char* text : {"0ms", "1ms", "1500ms", "30s", "5m", "2h"}) {
+    EXPECT_EQ(duration_text(duration_from(text).value()), text);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "onefold/daemon/config_schema.h"
+#include "onefold/daemon/quantity.h"
 
 namespace onefold {
 namespace {
@@ -58,6 +59,8 @@ Json type_of(const TableSchema& table, const KeySchema& key) {
       return or_variable({{"enum", key.choices}});
     case KeyKind::size:
       return or_variable({{"type", "string"}, {"pattern", "^[0-9]+(B|KiB|MiB|KB|MB)$"}});
+    case KeyKind::duration:
+      return or_variable({{"type", "string"}, {"pattern", "^[0-9]+(ms|s|m|h)$"}});
     case KeyKind::pointer:
       return or_variable({{"type", "string"}, {"pattern", pointer_pattern}});
     case KeyKind::pointers:
@@ -136,6 +139,8 @@ std::string type_text(const KeySchema& key) {
       return joined(key.choices);
     case KeyKind::size:
       return size_text(key.least) + " to " + size_text(key.most);
+    case KeyKind::duration:
+      return duration_text(key.least) + " to " + duration_text(key.most);
     case KeyKind::pointer:
       return "pointer";
     case KeyKind::rule:

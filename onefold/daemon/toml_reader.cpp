@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "onefold/daemon/nearest.h"
+#include "onefold/daemon/quantity.h"
 #include "onefold/formats/json.h"
 #include "onefold/formats/text.h"
 
@@ -173,24 +174,38 @@ const std::vector<std::string>& TableReader::choices(std::string_view key) const
   return schema(key).choices;
 }
 
+struct TableReader::Quantity {
+  std::optional<std::int64_t> (*from)(std::string_view text) noexcept;
+  std::string (*text)(std::int64_t value);
+  std::string_view wanted;
+};
+
 std::int64_t TableReader::size(std::string_view key) const {
+  return quantity(
+      key, {size_from, size_text, "a size: a number with one of the units B, KiB, MiB, KB, MB"});
+}
+
+std::int64_t TableReader::duration(std::string_view key) const {
+  return quantity(key, {duration_from, duration_text,
+                        "a duration: a number with one of the units ms, s, m, h"});
+}
+
+std::int64_t TableReader::quantity(std::string_view key, const Quantity& kind) const {
   const KeySchema& wanted = schema(key);
-  const std::int64_t otherwise = size_from(unquoted(wanted.otherwise)).value_or(0);
+  const std::int64_t otherwise = kind.from(unquoted(wanted.otherwise)).value_or(0);
   const toml::node* node = known(key);
   if (node == nullptr) return otherwise;
   const auto* text = node->as_string();
-  const auto bytes = text == nullptr ? std::nullopt : size_from(text->get());
-  if (!bytes) {
+  const auto value = text == nullptr ? std::nullopt : kind.from(text->get());
+  if (!value) {
+    problem(key, in_quotes(key) + " must be " + std::string{kind.wanted}, for_example(wanted));
+  } else if (*value < wanted.least || *value > wanted.most) {
     problem(key,
-            in_quotes(key) + " must be a size: a number with one of the units B, KiB, MiB, KB, MB",
-            for_example(wanted));
-  } else if (*bytes < wanted.least || *bytes > wanted.most) {
-    problem(key,
-            in_quotes(key) + " must be between " + size_text(wanted.least) + " and " +
-                size_text(wanted.most) + ", not " + size_text(*bytes),
+            in_quotes(key) + " must be between " + kind.text(wanted.least) + " and " +
+                kind.text(wanted.most) + ", not " + kind.text(*value),
             for_example(wanted));
   } else {
-    return *bytes;
+    return *value;
   }
   return otherwise;
 }

@@ -43,6 +43,8 @@ class TableReader {
   std::size_t choice(std::string_view key) const;
   /// In bytes.
   std::int64_t size(std::string_view key) const;
+  /// In milliseconds.
+  std::int64_t duration(std::string_view key) const;
   /// What the schema lists.
   const std::vector<std::string>& choices(std::string_view key) const;
   const toml::table* table(std::string_view key) const;
@@ -71,6 +73,8 @@ class TableReader {
   std::string folder(std::string_view key) const;
 
  private:
+  struct Quantity;  ///< How texts such as "1MiB" and "30s" are read.
+  std::int64_t quantity(std::string_view key, const Quantity& kind) const;
   const KeySchema& schema(std::string_view key) const;
   /// A value that there is something to say about: null if absent or unknown.
   const toml::node* known(std::string_view key) const;

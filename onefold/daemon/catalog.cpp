@@ -36,6 +36,7 @@ std::string sqlite_path(const Config& config) {
 /// A database server: its address says all, and whether it is there is told by connecting.
 struct ServerKind {
   std::string_view scheme;
+  SqlDialect dialect;
   std::unique_ptr<Store> (*open)(const Config& config, Access access);
 };
 
@@ -75,11 +76,11 @@ std::unique_ptr<Store> open_postgres(const Config& config, Access access) {
 
 constexpr std::array server_kinds{
 #ifdef ONEFOLD_WITH_POSTGRES
-    ServerKind{"postgres://", open_postgres},
-    ServerKind{"postgresql://", open_postgres},
+    ServerKind{"postgres://", SqlDialect::postgres, open_postgres},
+    ServerKind{"postgresql://", SqlDialect::postgres, open_postgres},
 #endif
 #ifdef ONEFOLD_WITH_MARIADB
-    ServerKind{"mariadb://", open_mariadb},
+    ServerKind{"mariadb://", SqlDialect::mariadb, open_mariadb},
 #endif
     ServerKind{},
 };
@@ -211,6 +212,11 @@ ConfigHint store_url_defect(std::string_view url) {
         std::string{example}};
   }
   return {};
+}
+
+SqlDialect store_dialect(std::string_view url) {
+  const ServerKind* const server = server_of(url);
+  return server == nullptr ? SqlDialect::sqlite : server->dialect;
 }
 
 bool store_known(const Config& config) {

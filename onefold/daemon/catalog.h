@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "onefold/daemon/config.h"
+#include "onefold/formats/sql_text.h"
 #include "onefold/source.h"
 #include "onefold/store.h"
 
@@ -20,6 +21,9 @@ struct ConfigHint {
 
 /// Why no store can be opened under such a URL, whatever is there.
 ConfigHint store_url_defect(std::string_view url);
+
+/// Whose SQL the database under such a URL speaks.
+SqlDialect store_dialect(std::string_view url);
 
 /// Why the database is opened.
 enum class Access {

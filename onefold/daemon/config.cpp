@@ -64,6 +64,7 @@ void read_store(const TableReader& root, Config& config) {
   config.server = read_server(store);
   if (!url) return;
   config.store_url = *url;
+  root.reading().set_dialect(store_dialect(url->reveal()));
   const ConfigHint defect = store_url_defect(url->reveal());
   if (!defect.text.empty()) {
     store.problem(key, defect.text, defect.hint);

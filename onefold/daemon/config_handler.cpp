@@ -86,7 +86,7 @@ bool read_statements(const TableReader& reader, HandlerConfig& handler) {
   bool readable = !texts.empty();
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const PlacedText& text = texts[i];
-    SqlText read = read_sql(text.text);
+    SqlText read = read_sql(text.text, reader.reading().dialect());
     readable = readable && read.defect.empty();
     if (!read.defect.empty() && text.usable) {
       std::string message = statement_title(i + 1, texts.size());
@@ -141,7 +141,7 @@ void expect(StatementConfig& statement, const toml::node& node, ConfigReading& r
                     "for example: expect_rows = [1, \"any\"]");
     return;
   }
-  const std::string keyword = read_sql(statement.sql).keyword;
+  const std::string keyword = read_sql(statement.sql, reading.dialect()).keyword;
   if (keyword == "SELECT" || keyword == "VALUES") {
     reading.problem(node, "\"expect_rows\" counts changed rows, and a " + keyword + " changes none",
                     "write \"any\" for it");

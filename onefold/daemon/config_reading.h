@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "onefold/daemon/config.h"
+#include "onefold/formats/sql_text.h"
 
 namespace onefold {
 
@@ -63,6 +64,10 @@ class ConfigReading {
   void set_unknown(const toml::node& node) { notes_[&node].unknown = true; }
   bool unknown(const toml::node& node) const;
 
+  /// How handlers' statements are read; SQLite's way as long as the store is not known.
+  void set_dialect(SqlDialect dialect) noexcept { dialect_ = dialect; }
+  SqlDialect dialect() const noexcept { return dialect_; }
+
  private:
   struct Note {
     std::string variable = {};
@@ -75,6 +80,7 @@ class ConfigReading {
   std::vector<ConfigProblem> problems_;
   std::map<std::string, std::size_t> files_;
   std::string folder_;
+  SqlDialect dialect_ = SqlDialect::sqlite;
   std::map<const toml::node*, Note> notes_;
 };
 

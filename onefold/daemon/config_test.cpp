@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "onefold/daemon/catalog.h"
 #include "onefold/daemon/config_sample.h"
 
 namespace onefold {
@@ -69,6 +70,28 @@ expect_rows = 0
   EXPECT_EQ(consumer.handlers.front().statements.front().expect_rows, 0);
   EXPECT_EQ(loaded.config.sources.at("a").id_prefix, "evt_");
   EXPECT_EQ(loaded.config.sources.at("a").kind, SourceKind::standard_input);
+}
+
+TEST(Config, StatementsAreReadAsTheStoresDatabaseReadsThem) {
+  const auto parameters_of = [](const std::string& url) {
+    const LoadedConfig loaded = parse_config("config_version = 1\nstore.url = \"" + url + R"("
+source.a = { kind = "stdin", format = "cloudevents" }
+[consumer.c]
+sources = "a"
+[[consumer.c.handler]]
+name = "h"
+type = "*"
+sql = "UPDATE t SET a[:event_id] = $$:data$$"
+)",
+                                             "a.toml");
+    return loaded.problems.empty()
+               ? loaded.config.consumers.at(0).handlers.at(0).statements.at(0).parameters
+               : std::vector<std::string>{loaded.problems.at(0).text};
+  };
+  EXPECT_EQ(parameters_of("sqlite:a.db").at(0).find("write parameters as :name"), 15U);
+  if (store_url_defect("postgres://a").text.empty()) {
+    EXPECT_EQ(parameters_of("postgres://host/a"), std::vector<std::string>{"event_id"});
+  }
 }
 
 TEST(Config, AllProblemsComeInOneRunAndInOrder) {

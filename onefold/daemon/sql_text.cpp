@@ -153,16 +153,20 @@ class Returning {
   std::vector<std::string> columns_;
 };
 
-/// One pass over a statement. It knows just enough of SQL to tell code from text.
+/// One pass over the tokens of a statement.
 class Scanner {
  public:
-  explicit Scanner(std::string_view sql) : sql_{sql} {}
+  Scanner(std::string_view sql, SqlDialect dialect)
+      : sql_{sql}, dialect_{dialect}, lexer_{sql, dialect} {}
 
   SqlText scan() {
     if (const std::size_t nul = sql_.find('\0'); nul != std::string_view::npos) {
       refuse("a NUL character stands in it, and databases stop reading there", nul);
     }
-    while (at_ < sql_.size() && found_.defect.empty()) step();
+    for (SqlToken token = lexer_.next(); token.kind != SqlToken::Kind::end && found_.defect.empty();
+         token = lexer_.next()) {
+      take(token);
+    }
     if (found_.defect.empty() && !any_code_) {
       refuse("there is no statement in it", 0, "write one, or remove the string");
     }
@@ -171,58 +175,46 @@ class Scanner {
   }
 
  private:
-  void step() {
-    const char c = sql_[at_];
-    const char following = at_ + 1 < sql_.size() ? sql_[at_ + 1] : '\0';
-    if (is_space(c)) {
-      ++at_;
-    } else if (c == '-' && following == '-') {
-      at_ = std::min(sql_.find('\n', at_), sql_.size());
-    } else if (c == '/' && following == '*') {
-      skip_comment();
-    } else if (c == ';') {
+  void take(const SqlToken& token) {
+    if (token.kind == SqlToken::Kind::comment) {
+      check_comment(token);
+    } else if (token.text == ";") {
       ended_ = any_code_;
-      ++at_;
+    } else if (token.text.starts_with("/*")) {
+      refuse("a comment has no end", token.at, "write */ where it should end");
     } else if (ended_) {
-      refuse("there are several statements in it", at_,
+      refuse("there are several statements in it", token.at,
              R"(write an array, one string each: sql = ["…", "…"])");
     } else {
       any_code_ = true;
-      code(c, following);
-    }
-  }
-
-  void code(char c, char following) {
-    if (c == '\'' || c == '"' || c == '`') {
-      skip_quoted(c);
-    } else if (c == '[') {
-      skip_bracket();
-    } else if (c == ':') {
-      colon(following);
-    } else if (c == '?' || (c == '@' && starts_name(following)) ||
-               (c == '$' && (following == '$' || continues_name(following)))) {
-      refuse("write parameters as :name, not with " + std::string(1, c), at_,
-             R"(for example: "UPDATE account SET balance = 0 WHERE id = :account")");
-    } else if (continues_name(c)) {
-      word();
-    } else {
-      // Anything else also ends the search for the first word: "(SELECT" has none.
+      code(token);
+      // "(SELECT" has no first word.
       keyword_done_ = true;
-      returning_.symbol(c);
-      ++at_;
     }
   }
 
-  void word() {
-    const std::size_t begin = at_;
-    // A dollar may continue a name (a$b): it starts no parameter there.
-    while (at_ < sql_.size() && (continues_name(sql_[at_]) || sql_[at_] == '$')) ++at_;
-    const std::string_view text = sql_.substr(begin, at_ - begin);
-    returning_.word(text);
+  void code(const SqlToken& token) {
+    switch (token.kind) {
+      case SqlToken::Kind::word:
+        return word(token);
+      case SqlToken::Kind::parameter:
+        return parameter(token);
+      case SqlToken::Kind::text:
+        return returning_.symbol('\'');
+      case SqlToken::Kind::name:
+        return returning_.identifier(token.text.substr(1, token.text.size() - 2));
+      case SqlToken::Kind::unclosed:
+        return unclosed(token);
+      default:
+        return symbol(token);
+    }
+  }
+
+  void word(const SqlToken& token) {
+    returning_.word(token.text);
     if (keyword_done_) return;
-    keyword_done_ = true;
-    found_.keyword = upper(text);
-    check_keyword(begin);
+    found_.keyword = upper(token.text);
+    check_keyword(token.at);
   }
 
   void check_keyword(std::size_t begin) {
@@ -236,68 +228,46 @@ class Scanner {
            nearest_hint(found_.keyword, allowed(), "beginnings"));
   }
 
-  void colon(char following) {
+  void parameter(const SqlToken& token) {
     returning_.symbol(':');
-    if (following == ':') {
-      at_ += 2;
-      return;
-    }
-    ++at_;
-    if (!starts_name(following)) return;
-    const std::size_t begin = at_;
-    while (at_ < sql_.size() && continues_name(sql_[at_])) ++at_;
-    std::string name{sql_.substr(begin, at_ - begin)};
+    std::string name{token.text.substr(1)};
     if (std::ranges::find(found_.parameters, name) == found_.parameters.end()) {
       found_.parameters.push_back(std::move(name));
     }
   }
 
-  void skip_comment() {
-    const std::string_view rest = sql_.substr(at_ + 2);
-    const std::size_t end = rest.find("*/");
-    if (end == std::string_view::npos) {
-      refuse("a comment has no end", at_, "write */ where it should end");
-    } else if (rest.starts_with("!") || rest.starts_with("M!")) {
-      refuse("a comment begins with /*!, which some databases execute", at_, "remove it");
-    } else if (rest.substr(0, end).find("/*") != std::string_view::npos) {
-      refuse("a comment stands in a comment, and databases disagree about where that ends", at_,
-             "remove the inner one");
+  void symbol(const SqlToken& token) {
+    const char c = token.text.front();
+    const std::size_t end = token.at + token.text.size();
+    const char following = end < sql_.size() ? sql_[end] : '\0';
+    // In PostgreSQL "?" and "@" are operators.
+    const bool operators = dialect_ == SqlDialect::postgres;
+    if ((c == '?' && !operators) || (c == '@' && starts_name(following) && !operators) ||
+        (c == '$' && (following == '$' || continues_name(following)))) {
+      refuse("write parameters as :name, not with " + std::string(1, c), token.at,
+             R"(for example: "UPDATE account SET balance = 0 WHERE id = :account")");
     } else {
-      at_ += 2 + end + 2;
+      returning_.symbol(c);
     }
   }
 
-  /// A doubled quote inside stands for itself; it looks like the next quoted text, which is as
-  /// good.
-  void skip_quoted(char quote) {
-    keyword_done_ = true;
-    const std::size_t end = sql_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) {
-      refuse("a quote (" + std::string(1, quote) + ") has no end", at_,
+  void check_comment(const SqlToken& token) {
+    if (is_executed(token.text)) {
+      refuse("a comment begins with /*!, which some databases execute", token.at, "remove it");
+    } else if (token.text.starts_with("/*") && token.text.find("/*", 2) != token.text.npos) {
+      refuse("a comment stands in a comment, and databases disagree about where that ends",
+             token.at, "remove the inner one");
+    }
+  }
+
+  void unclosed(const SqlToken& token) {
+    const std::size_t quote = token.text.find_first_of("'\"`[$");
+    const std::string mark{token.text.substr(quote == token.text.npos ? 0 : quote, 1)};
+    if (mark == "[") {
+      refuse("a bracket ([) has no end", token.at, "write ] where the name ends");
+    } else {
+      refuse("a quote (" + mark + ") has no end", token.at,
              "a quote within a quoted text is written twice");
-    } else {
-      returning_quoted(quote, sql_.substr(at_ + 1, end - at_ - 1));
-      at_ = end + 1;
-    }
-  }
-
-  /// A text in single quotes is a value; the other quotes are around names.
-  void returning_quoted(char quote, std::string_view content) {
-    if (quote == '\'') {
-      returning_.symbol(quote);
-    } else {
-      returning_.identifier(content);
-    }
-  }
-
-  void skip_bracket() {
-    keyword_done_ = true;
-    const std::size_t end = sql_.find(']', at_ + 1);
-    if (end == std::string_view::npos) {
-      refuse("a bracket ([) has no end", at_, "write ] where the name ends");
-    } else {
-      returning_.identifier(sql_.substr(at_ + 1, end - at_ - 1));
-      at_ = end + 1;
     }
   }
 
@@ -309,7 +279,8 @@ class Scanner {
   }
 
   std::string_view sql_;
-  std::size_t at_ = 0;
+  SqlDialect dialect_;
+  SqlLexer lexer_;
   bool any_code_ = false;
   bool ended_ = false;  ///< A semicolon has closed the statement.
   bool keyword_done_ = false;
@@ -319,8 +290,8 @@ class Scanner {
 
 }  // namespace
 
-SqlText read_sql(std::string_view sql) {
-  return Scanner{sql}.scan();
+SqlText read_sql(std::string_view sql, SqlDialect dialect) {
+  return Scanner{sql, dialect}.scan();
 }
 
 std::string sql_beginning(std::string_view sql) {

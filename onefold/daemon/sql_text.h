@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "onefold/formats/sql_text.h"
+
 namespace onefold {
 
 /// What can be said about a SQL statement without a database.
@@ -19,14 +21,15 @@ struct SqlText {
   std::vector<std::string> returning;
 };
 
-/// Finds the parameters of one statement: `:name` outside of 'quotes', "identifiers",
-/// `identifiers`, [identifiers], comments (-- and /* */) and ::casts.
+/// Finds the parameters of one statement: `:name` outside of texts, quoted names, comments and
+/// ::casts, as the dialect has them.
 ///
 /// Refused: no statement, several in one text, a quote or comment without an end, parameters in
-/// another notation (?, @name, $1), a NUL character, comments that databases read differently (one
-/// within another, and those that some of them execute), and all statements but those that read or
-/// change rows: INSERT, UPDATE, DELETE, REPLACE, MERGE, SELECT, VALUES, WITH.
-SqlText read_sql(std::string_view sql);
+/// another notation (?, @name, $1; "?" and "@" are operators of PostgreSQL), a NUL character,
+/// comments that databases read differently (one within another, and those that some of them
+/// execute), and all statements but those that read or change rows: INSERT, UPDATE, DELETE,
+/// REPLACE, MERGE, SELECT, VALUES, WITH.
+SqlText read_sql(std::string_view sql, SqlDialect dialect = SqlDialect::sqlite);
 
 /// The beginning of a statement on one line, for messages. Statements come from the configuration:
 /// they carry no event data.

@@ -160,6 +160,32 @@ TEST(SqlText, ReturningHasNames) {
   }
 }
 
+TEST(SqlText, EachDatabaseHasTextsAndOperatorsOfItsOwn) {
+  struct Case {
+    SqlDialect dialect;
+    std::string_view sql;
+    Names parameters;
+  };
+  using enum SqlDialect;
+  const std::vector<Case> cases{
+      {postgres, "UPDATE a SET b = $$it's :c$$ || :d", {"d"}},
+      {postgres, R"(UPDATE a SET b = E'it\'s :c' || :d)", {"d"}},
+      {postgres, "SELECT b[:c] FROM a WHERE d @> :e::jsonb AND f ? 'g' AND @h > 1", {"c", "e"}},
+      {postgres, "UPDATE a SET b = :c::numeric(10, 2) RETURNING d", {"c"}},
+      {mariadb, R"(UPDATE a SET b = 'it\'s :c' WHERE d = :e)", {"e"}},
+      {mariadb, "UPDATE a SET b = \":c\" WHERE d = 5--:e # :f", {"e"}},
+      {sqlite, "UPDATE a SET [:b] = :c", {"c"}},
+  };
+  for (const Case& each : cases) {
+    const SqlText read = read_sql(each.sql, each.dialect);
+    EXPECT_EQ(read.defect, "") << each.sql;
+    EXPECT_EQ(read.parameters, each.parameters) << each.sql;
+  }
+  EXPECT_EQ(read_sql("SELECT $1", postgres).defect, "write parameters as :name, not with $");
+  EXPECT_EQ(read_sql("SELECT $a$ b", postgres).defect, "a quote ($) has no end");
+  EXPECT_EQ(read_sql("SELECT ?", mariadb).defect, "write parameters as :name, not with ?");
+}
+
 TEST(SqlText, BeginningIsOneShortLine) {
   EXPECT_EQ(sql_beginning("  INSERT\n  INTO a\tVALUES (1) \n"), "INSERT INTO a VALUES (1)");
   EXPECT_LT(sql_beginning(std::string(500, 'x')).size(), 70U);
@@ -261,8 +287,10 @@ RC_GTEST_PROP(SqlText, AgreesWithSqliteAboutWhereAStatementEnds, ()) {
 }
 
 RC_GTEST_PROP(SqlText, AnyBytesAreReadWithoutHarm, (const std::string& sql)) {
-  const SqlText read = read_sql(sql);
-  RC_ASSERT((read.defect_line == 0) == read.defect.empty());
+  for (const SqlDialect dialect : {SqlDialect::sqlite, SqlDialect::postgres, SqlDialect::mariadb}) {
+    const SqlText read = read_sql(sql, dialect);
+    RC_ASSERT((read.defect_line == 0) == read.defect.empty());
+  }
   RC_ASSERT(sql_beginning(sql).find('\n') == std::string::npos);
 }
 

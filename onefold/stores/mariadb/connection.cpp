@@ -102,9 +102,9 @@ HandlerStatement::HandlerStatement(::MYSQL* connection, std::string_view written
   for (std::string& name : numbered.names) slots.push_back({std::move(name), slots.size()});
 }
 
-Connection::Connection(const Options& options, Purpose purpose) {
-  // Sessions are what a connection is lent for; the cold paths use it only if there is no address.
-  borrowed_ = options.borrow && (purpose == Purpose::apply || options.connection.empty());
+// Sessions are what a connection is lent for; the cold paths use it only if there is no address.
+Connection::Connection(const Options& options, Purpose purpose)
+    : borrowed_{options.borrow && (purpose == Purpose::apply || options.connection.empty())} {
   if (borrowed_) {
     handle_ = require(options.borrow());
     place_ = "the borrowed connection";

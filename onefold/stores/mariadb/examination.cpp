@@ -89,7 +89,7 @@ void examine_privileges(Connection& connection, std::vector<Finding>& found) {
          {"SELECT 1 FROM {}", "INSERT INTO {} VALUES ()", "DELETE FROM {} WHERE 1 = 0"}) {
       const std::string defect = statement_defect(
           connection, connection.qualified(fmt::format(fmt::runtime(pattern), table)));
-      if (defect.empty() || complete == false) continue;
+      if (defect.empty() || !complete) continue;
       complete = false;
       found.push_back({failure, "privileges", defect,
                        "run `onefold migrate`, and grant SELECT, INSERT, UPDATE and DELETE on the "

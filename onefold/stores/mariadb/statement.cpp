@@ -100,8 +100,9 @@ void ParameterRows::clear() {
 
 Statement::Statement(::st_mysql* connection, std::string_view sql, Origin origin,
                      std::string_view written)
-    : origin_{origin}, beginning_{beginning_of(written.empty() ? sql : written)} {
-  handle_ = mysql_stmt_init(connection);
+    : handle_{mysql_stmt_init(connection)},
+      origin_{origin},
+      beginning_{beginning_of(written.empty() ? sql : written)} {
   if (handle_ == nullptr) throw Error{ErrorKind::unavailable, "MariaDB: out of memory"};
   const my_bool measure = 1;
   mysql_stmt_attr_set(handle_, STMT_ATTR_UPDATE_MAX_LENGTH, &measure);
@@ -210,9 +211,11 @@ void Statement::bind(ParameterRows& parameters) {
     if (number || real) {
       bind.buffer = column.numbers.data();
     } else if (rows > 1) {
-      bind.buffer = column.texts.data();
+      bind.buffer = static_cast<void*>(column.texts.data());
     } else {
-      bind.buffer = const_cast<char*>(column.texts[0]);
+      // Read only; the library has one type for both ways.
+      bind.buffer =
+          const_cast<char*>(column.texts[0]);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
       bind.buffer_length = column.lengths[0];
     }
     if (rows == 1 && column.indicators[0] == STMT_INDICATOR_NULL) {

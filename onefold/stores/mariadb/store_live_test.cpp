@@ -107,7 +107,7 @@ TEST_F(MariadbBorrowed, B04_CodesTellWhatHappenedInEveryLanguage) {
 class MariadbOpening : public MariadbStore {};
 
 TEST_F(MariadbOpening, WhatAPersonMustChangeIsToldFromWhatMayPass) {
-  const auto kind_with = [&](std::string from, const std::string& to) {
+  const auto kind_with = [&](const std::string& from, const std::string& to) {
     Options options = this->options();
     options.connect_timeout = std::chrono::milliseconds{1'000};
     options.connection.replace(options.connection.find(from), from.size(), to);

@@ -25,9 +25,8 @@ inline bool servers_are_required() {
 /// A client that knows nothing of Onefold.
 class PlainClient {
  public:
-  explicit PlainClient(const std::string& url) {
+  explicit PlainClient(const std::string& url) : handle_{mysql_init(nullptr)} {
     const Address address = parse_address(url);
-    handle_ = mysql_init(nullptr);
     mysql_options(handle_, MYSQL_SET_CHARSET_NAME, "utf8mb4");
     if (mysql_real_connect(handle_, address.host.c_str(), address.user.c_str(),
                            address.password.c_str(), address.database.c_str(), address.port,
@@ -65,7 +64,7 @@ class PlainClient {
  private:
   [[noreturn]] void fail() { throw std::runtime_error{mysql_error(handle_)}; }
 
-  ::MYSQL* handle_ = nullptr;
+  ::MYSQL* handle_;
 };
 
 /// A database that one test at a time has, empty. Creating the tables takes many times longer than

@@ -26,8 +26,8 @@ class TestProxy {
     silent,  ///< As `after`, but the connection stays open and nothing comes any more.
   };
 
-  explicit TestProxy(unsigned int server_port) : server_port_{server_port} {
-    listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
+  explicit TestProxy(unsigned int server_port)
+      : server_port_{server_port}, listener_{::socket(AF_INET, SOCK_STREAM, 0)} {
     sockaddr_in address = here(0);
     socklen_t size = sizeof address;
     if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
@@ -115,7 +115,7 @@ class TestProxy {
   }
 
   unsigned int server_port_;
-  int listener_ = -1;
+  int listener_;
   unsigned int port_ = 0;
   std::string word_;
   Cut how_ = Cut::before;

@@ -170,6 +170,7 @@ TEST_F(MariadbTransaction, AStoppedQueryIsContention) {
                                                {});
             }),
             ErrorKind::contention);
+  killer.get();
 }
 
 TEST_F(MariadbTransaction, AStatementThatTakesTooLongIsStopped) {

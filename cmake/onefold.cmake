@@ -54,7 +54,9 @@ function(onefold_test name)
   if(arg_THREADS)
     set_property(GLOBAL APPEND PROPERTY onefold_thread_tests ${name})
   endif()
-  gtest_discover_tests(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600 DISCOVERY_TIMEOUT 60)
+  # Which tests there are depends on the servers of that moment.
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+    PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600 DISCOVERY_TIMEOUT 60)
 endfunction()
 
 # onefold_soak(TEST_EXECUTABLE FILTER CASES): its property tests again, with many more cases.

@@ -45,10 +45,9 @@ TEST(MariadbServer, IsThereWhereItIsRequired) {
 }  // namespace
 
 void add_mariadb(std::vector<StoreUnderTest>& stores, int sources_max) {
-  if (mariadb::test_server().empty()) return;
-  stores.push_back({"mariadb",
-                    [sources_max] { return std::make_unique<MariadbDatabase>(sources_max); },
-                    sources_max, /*one_thread=*/false, /*interleaves=*/true});
+  stores.push_back(
+      {"mariadb", [sources_max] { return std::make_unique<MariadbDatabase>(sources_max); },
+       sources_max, /*one_thread=*/false, /*interleaves=*/true, "ONEFOLD_TEST_MARIADB"});
 }
 
 }  // namespace onefold::conformance

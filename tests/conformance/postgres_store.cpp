@@ -40,10 +40,9 @@ class PostgresDatabase final : public Database {
 }  // namespace
 
 void add_postgres(std::vector<StoreUnderTest>& stores, int sources_max) {
-  if (postgres::test_server().empty()) return;
-  stores.push_back({"postgres",
-                    [sources_max] { return std::make_unique<PostgresDatabase>(sources_max); },
-                    sources_max, /*one_thread=*/false, /*interleaves=*/true});
+  stores.push_back(
+      {"postgres", [sources_max] { return std::make_unique<PostgresDatabase>(sources_max); },
+       sources_max, /*one_thread=*/false, /*interleaves=*/true, "ONEFOLD_TEST_POSTGRES"});
 }
 
 }  // namespace onefold::conformance

@@ -9,6 +9,7 @@ class RaceContract : public StoreContract {
  protected:
   void SetUp() override {
     StoreContract::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
     rival_ = store().connect();
   }
   void TearDown() override {

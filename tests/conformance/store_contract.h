@@ -35,15 +35,20 @@ struct StoreUnderTest {
   int sources_max;   ///< The limit of event sources that `create` opens it with.
   bool one_thread;   ///< A call that has to wait throws `memory::Blocked` instead.
   bool interleaves;  ///< Two transactions that write can be open at the same time.
+  std::string server_variable =
+      {};  ///< Of the environment: where its server is. Empty: needs none.
 };
+
+/// What is missing for a test of this store; empty if nothing is. It fails, or is left out where no
+/// servers are required (see tools/servers.sh).
+std::string missing_server(const StoreUnderTest& store);
+bool servers_are_required();
 
 void PrintTo(const StoreUnderTest& store, std::ostream* out);
 
 /// All stores. A new one adds its line here.
 std::vector<StoreUnderTest> all_stores();
-/// Adds the store if `ONEFOLD_TEST_POSTGRES` says where a server is.
 void add_postgres(std::vector<StoreUnderTest>& stores, int sources_max);
-/// Adds the store if `ONEFOLD_TEST_MARIADB` says where a server is.
 void add_mariadb(std::vector<StoreUnderTest>& stores, int sources_max);
 /// Those on which two transactions can be open at the same time.
 std::vector<StoreUnderTest> interleaving_stores();

@@ -15,6 +15,11 @@ inline std::string test_server() {
   return url == nullptr ? "" : url;
 }
 
+/// A test that needs a server fails without one; otherwise it only says so.
+inline bool servers_are_required() {
+  return std::getenv("ONEFOLD_REQUIRE_SERVERS") != nullptr;
+}
+
 /// A client that knows nothing of Onefold.
 class PlainClient {
  public:

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <cstdlib>
+
+#include "onefold/stores/postgres/test_store.h"
+
+namespace onefold::postgres {
+namespace {
+
+std::string pooler() {
+  const char* url = std::getenv("ONEFOLD_TEST_PGBOUNCER");
+  return url == nullptr ? "" : url;
+}
+
+/// Through PgBouncer in transaction mode: each transaction may meet another server process, and
+/// nothing of a session may be relied on.
+class PostgresPooled : public PostgresStore {
+ protected:
+  void SetUp() override {
+    if (pooler().empty()) {
+      ASSERT_FALSE(servers_are_required()) << "ONEFOLD_TEST_PGBOUNCER says of no pooler";
+      GTEST_SKIP() << "ONEFOLD_TEST_PGBOUNCER says of no pooler; see tools/servers.sh";
+    }
+    PostgresStore::SetUp();
+  }
+  Options options() const override {
+    Options options = PostgresStore::options();
+    options.connection = pooler();
+    return options;
+  }
+  /// The pooler knows no search path.
+  std::string credit_sql() const {
+    return "UPDATE " + database_->schema() +
+           ".account SET balance = balance + :amount WHERE id = :id";
+  }
+};
+
+TEST_F(PostgresPooled, ThePoolerIsNoticed) {
+  const auto findings = store_->housekeeping()->examine({});
+  EXPECT_NE(std::ranges::find(findings, "pooler", &Finding::topic), findings.end());
+}
+
+TEST_F(PostgresPooled, BatchesCommitWhateverProcessTheyMeet) {
+  std::vector<std::string> processes;
+  for (int batch = 0; batch < 20; ++batch) {
+    // Alternately, so that the sessions swap their processes.
+    const auto transaction = (batch % 2 == 0 ? session_ : rival_)->begin();
+    EXPECT_EQ(claim(*transaction, batch), ClaimState::fresh);
+    EXPECT_EQ(claim(*transaction, batch), ClaimState::known);
+    transaction->savepoint();
+    transaction->statements().execute(credit_sql(),
+                                      {{"amount", std::int64_t{1}}, {"id", std::string{"a"}}}, 1);
+    EXPECT_EQ(kind_thrown_by([&] {
+                transaction->statements().change(
+                    credit_sql(), {{"amount", std::int64_t{-1000}}, {"id", std::string{"b"}}});
+              }),
+              ErrorKind::permanent);
+    transaction->rollback_to_savepoint();
+    transaction->statements().execute(credit_sql(),
+                                      {{"amount", std::int64_t{1}}, {"id", std::string{"a"}}}, 1);
+    const Rows rows = transaction->statements().query(
+        "SELECT current_setting('lock_timeout'), current_setting('TimeZone')", {});
+    EXPECT_EQ(std::get<std::string>(rows.at(0).at(0)), "500ms");
+    EXPECT_EQ(std::get<std::string>(rows.at(0).at(1)), "UTC");
+    transaction->ledger().advance(consumer_, {});
+    EXPECT_EQ(transaction->commit(), CommitResult::committed);
+  }
+  EXPECT_EQ(balance("a"), "120");
+  EXPECT_EQ(plain().value("SELECT count(*) FROM inbox"), "20");
+}
+
+TEST_F(PostgresPooled, NothingStaysInTheServersSessions) {
+  const auto transaction = session_->begin();
+  EXPECT_EQ(claim(*transaction, 1), ClaimState::fresh);
+  const Rows prepared =
+      transaction->statements().query("SELECT count(*) FROM pg_prepared_statements", {});
+  EXPECT_EQ(std::get<std::int64_t>(prepared.at(0).at(0)), 0);
+  EXPECT_EQ(transaction->commit(), CommitResult::committed);
+  PlainClient client{pooler()};
+  EXPECT_NE(client.value("SHOW lock_timeout"), "500ms");
+}
+
+TEST_F(PostgresPooled, MigrationsWork) {
+  Options fresh = options();
+  fresh.schema = database_->schema() + "_pooled";
+  plain().execute("DROP SCHEMA IF EXISTS " + fresh.schema + " CASCADE");
+  EXPECT_TRUE(open_store(fresh)->housekeeping()->migrate().at(0).applied_now);
+  EXPECT_NO_THROW(open_store(fresh)->housekeeping()->check_schema());
+  plain().execute("DROP SCHEMA " + fresh.schema + " CASCADE");
+}
+
+}  // namespace
+}  // namespace onefold::postgres

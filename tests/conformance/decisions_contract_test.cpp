@@ -9,7 +9,7 @@ class DecisionsContract : public StoreContract {
  protected:
   void SetUp() override {
     StoreContract::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
+    if (IsSkipped() || HasFailure()) return;
     delivery_.event = {.id = "e1",
                        .source = "shop",
                        .type = "payment.received",

@@ -9,7 +9,7 @@ class RaceContract : public StoreContract {
  protected:
   void SetUp() override {
     StoreContract::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
+    if (IsSkipped() || HasFailure()) return;
     rival_ = store().connect();
   }
   void TearDown() override {

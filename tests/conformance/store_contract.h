@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <future>
 #include <iosfwd>
@@ -39,10 +40,20 @@ struct StoreUnderTest {
       {};  ///< Of the environment: where its server is. Empty: needs none.
 };
 
-/// What is missing for a test of this store; empty if nothing is. It fails, or is left out where no
-/// servers are required (see tools/servers.sh).
-std::string missing_server(const StoreUnderTest& store);
-bool servers_are_required();
+/// A test of a store whose server is missing says so; where servers are required it fails. False:
+/// the test must end here.
+inline bool has_server(const StoreUnderTest& store) {
+  if (store.server_variable.empty()) return true;
+  const char* const place = std::getenv(store.server_variable.c_str());
+  if (place != nullptr && *place != '\0') return true;
+  const std::string missing = store.server_variable + " is not set; see tools/servers.sh";
+  if (std::getenv("ONEFOLD_REQUIRE_SERVERS") != nullptr) {
+    [&] { FAIL() << missing; }();
+  } else {
+    [&] { GTEST_SKIP() << missing; }();
+  }
+  return false;
+}
 
 void PrintTo(const StoreUnderTest& store, std::ostream* out);
 

@@ -39,7 +39,7 @@ function(onefold_library name)
 endfunction()
 
 # onefold_test(NAME [THREADS] SOURCES a_test.cpp ... DEPENDS libraries ... LABEL fast|slow|soak)
-# A test is "fast" unless it says otherwise. THREADS: it has several, for ThreadSanitizer to look at.
+# A test is "fast" unless it says otherwise. THREADS: it has several, for ThreadSanitizer to see.
 function(onefold_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "LABEL" "SOURCES;DEPENDS")
   if(NOT ONEFOLD_TESTS)

@@ -35,7 +35,9 @@ void advise_where_to_look(const Story& story, const std::string& config_argument
   if (story.rows_searched > 0) {
     advise(
         "an event whose business key another event had claimed first leaves nothing under its own "
-        "id: look for what it speaks of, not for the id");
+        "id. No command looks up the values of a key yet: keep one as entity or result, and search "
+        "for it in onefold inbox export" +
+        config_argument);
   }
   advise("a type that the configuration ignores leaves no evidence either");
 }

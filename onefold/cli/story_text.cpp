@@ -47,6 +47,12 @@ std::string dead_text(const InboxRecord& record, const Chapter& chapter) {
     return what + "    It was given up: its bytes are gone, and its key stays claimed.\n";
   }
   if (could_not_be_read(chapter)) return what;
+  if (chapter.scope.key_form.starts_with("values")) {
+    return what + "    What it speaks of stays claimed (key " +
+           printable(chapter.scope.source_or_rule) +
+           "): any other event about it is a duplicate or a\n    conflict, whatever its id. Until "
+           "there is replay, its effect has to be made by hand.\n";
+  }
   return what +
          "    Its id stays claimed: the same event again is a duplicate, and a corrected one under "
          "the\n    same id a conflict. Mend the cause, and send it again under a new id.\n";

@@ -69,6 +69,7 @@ struct HandlerConfig {
   std::vector<StatementConfig> statements;
   std::vector<KeySpec> keys = {};  ///< Empty: those of the consumer.
   std::vector<ResultField> result = {};
+  bool times_without_zone = false;  ///< MariaDB: a DATETIME has none, and refuses the Z of UTC.
 };
 
 struct ConsumerConfig {

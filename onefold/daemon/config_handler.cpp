@@ -213,6 +213,7 @@ HandlerConfig read_handler(const toml::table& table, const std::string& label,
   handler.version = static_cast<int>(reader.integer("version"));
   handler.entity = reader.pointer("entity");
   handler.keys = read_keys(reader);
+  handler.times_without_zone = reading.dialect() == SqlDialect::mariadb;
   std::vector<ConfigPlace> places;
   read_parameters(reader, handler, places);
   const bool readable = read_statements(reader, handler);

@@ -36,13 +36,19 @@ Value data_value(const Event& event) {
   return std::vector<std::byte>{bytes.begin(), bytes.end()};
 }
 
-Value builtin_value(std::string_view name, const Event& event) {
+/// Times are UTC, with or without its letter.
+Value time_value(std::string text, bool without_zone) {
+  if (without_zone && text.ends_with('Z')) text.pop_back();
+  return text;
+}
+
+Value builtin_value(std::string_view name, const Event& event, bool without_zone) {
   if (name == "event_id") return event.id;
   if (name == "event_source") return event.source;
   if (name == "event_type") return event.type;
   if (name == "event_subject") return text_or_null(event.subject);
   if (name == "event_time") {
-    return event.time ? Value{format_rfc3339(*event.time)} : Value{Null{}};
+    return event.time ? time_value(format_rfc3339(*event.time), without_zone) : Value{Null{}};
   }
   return data_value(event);
 }
@@ -101,9 +107,10 @@ class SqlHandler {
     if (needs_data_) parse(event);
     parameters_.clear();
     for (const Slot& slot : slots_) {
-      parameters_.push_back({slot.name, slot.definition == nullptr
-                                            ? builtin_value(slot.name, event)
-                                            : field_value(*slot.definition)});
+      parameters_.push_back(
+          {slot.name, slot.definition == nullptr
+                          ? builtin_value(slot.name, event, config_.times_without_zone)
+                          : field_value(*slot.definition)});
     }
   }
 
@@ -121,7 +128,10 @@ class SqlHandler {
   Value field_value(const ParameterConfig& parameter) {
     std::string why;
     try {
-      if (auto value = extract(document_.root(), parameter.at, parameter.type)) return *value;
+      if (auto value = extract(document_.root(), parameter.at, parameter.type)) {
+        if (parameter.type != FieldType::timestamp) return *value;
+        return time_value(std::get<std::string>(*value), config_.times_without_zone);
+      }
       if (!parameter.required) return Null{};
       why = "there is no value at \"" + parameter.at + "\", and it is required";
     } catch (const Error& error) {

@@ -118,6 +118,23 @@ TEST_F(SqlHandlerTest, BuiltInParametersComeFromTheEvent) {
   EXPECT_EQ(rows.at(0), (std::vector<Value>{Null{}, Null{}, Null{}}));
 }
 
+TEST_F(SqlHandlerTest, TimesLoseTheirZoneWhereADatabaseHasNone) {
+  HandlerConfig handler = config("INSERT INTO t VALUES (:event_id, :event_time, :paid, NULL)",
+                                 {"event_id", "event_time", "paid"},
+                                 {{.name = "paid", .at = "/paid", .type = FieldType::timestamp}});
+  Event paid = event(R"({"paid": "2026-11-30T15:00:00.5+01:00"})");
+  paid.time = Timestamp{std::chrono::seconds{1}};
+  for (const bool without_zone : {false, true}) {
+    handler.times_without_zone = without_zone;
+    paid.id = without_zone ? "without" : "with";
+    ASSERT_EQ(run(handler, paid).kind, Answer::Kind::done);
+  }
+  EXPECT_EQ(query("SELECT a, b FROM t WHERE id = 'with'"),
+            (Rows{{"1970-01-01T00:00:01Z", "2026-11-30T14:00:00.500000Z"}}));
+  EXPECT_EQ(query("SELECT a, b FROM t WHERE id = 'without'"),
+            (Rows{{"1970-01-01T00:00:01", "2026-11-30T14:00:00.500000"}}));
+}
+
 TEST_F(SqlHandlerTest, DataThatIsNoTextIsBoundAsBytes) {
   const HandlerConfig handler = config("INSERT INTO t (id, a) VALUES ('x', :data)", {"data"}, {});
   Event binary = event(std::string{"\x00\xff", 2});

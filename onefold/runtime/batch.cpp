@@ -33,8 +33,13 @@ Evidence evidence_of(const Item& item, const ItemKey& key, Timestamp recorded_at
           .recorded_at = recorded_at};
 }
 
-const std::vector<std::string> conflict_errors{
-    "ID_REUSE: another event with other data has this identity already; both are kept"};
+std::string conflict_error(const ItemKey& key) {
+  if (key.rule.empty()) {
+    return "ID_REUSE: another event with other data has this identity already; both are kept";
+  }
+  return "KEY_REUSE: another event, which says something else, has this '" + std::string{key.rule} +
+         "' already; both are kept";
+}
 
 /// A claim made first says this about it already.
 bool said_by_its_claim(const Item& item) {
@@ -133,6 +138,7 @@ void Unit::settle(Item& item) {
                       key.fingerprint == not_compared;
     if (!same && item.conflicting == nullptr) item.conflicting = &key;
   });
+  if (item.conflicting != nullptr) item.conflict_errors = {conflict_error(*item.conflicting)};
   if (item.committed) {
     item.outcome = item.in_doubt->outcome;  // Its answer was lost, and yet it has worked.
   } else if (taken) {
@@ -183,7 +189,7 @@ std::vector<Deferral> Unit::deferrals(ConsumerId consumer, std::string_view sour
                       .delivery = item.delivery,
                       .reason = conflict ? DeferralReason::conflict : DeferralReason::dead,
                       .handler = item.failed_handler,
-                      .errors = conflict ? conflict_errors : item.errors,
+                      .errors = conflict ? item.conflict_errors : item.errors,
                       .attempts = item.attempts,
                       .recorded_at = recorded_at};
     if (dead) {

@@ -26,7 +26,8 @@ struct Route {
 struct ItemKey {
   Key key;
   Fingerprint fingerprint{};
-  std::size_t slot = 0;  ///< Its place among the keys of the unit.
+  std::string_view rule = {};  ///< Of a business key; empty: the event's identity.
+  std::size_t slot = 0;        ///< Its place among the keys of the unit.
 };
 
 /// A delivery on its way through the loop; with a scope for each handler, its part for one of them.
@@ -47,7 +48,8 @@ struct Item {
   std::optional<Outcome> verdict;  ///< Decided before any handler: dead, or ignored.
 
   // Started again with each transaction: what was rolled back uses up nobody's attempts.
-  std::optional<Outcome> outcome;        ///< Absent: its handlers are still to run.
+  std::optional<Outcome> outcome;  ///< Absent: its handlers are still to run.
+  std::vector<std::string> conflict_errors;
   const ItemKey* conflicting = nullptr;  ///< The key that an event with other data has.
   bool committed = false;                ///< By our own commit that had been in doubt.
   std::string result;

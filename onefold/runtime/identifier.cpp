@@ -209,7 +209,8 @@ std::optional<ItemKey> Identifier::business_key(Item& item, const KeySpec& spec,
   return ItemKey{.key = {.scope = number.value(), .bytes = derived.bytes},
                  .fingerprint = fields
                                     ? fingerprinter_.of_fields(*reading.data, item.route->compared)
-                                    : reading.fingerprint};
+                                    : reading.fingerprint,
+                 .rule = spec.rule};
 }
 
 ScopeName Identifier::scope_name(const Item& item, std::string_view source_or_rule,

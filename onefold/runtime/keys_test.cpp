@@ -166,6 +166,8 @@ TEST_P(KeysTest, AConflictIsKeptUnderTheKeyThatIsTaken) {
   ASSERT_TRUE(holder.has_value());
   EXPECT_EQ(holder->event_id, "e1");
   EXPECT_NE(holder->fingerprint, conflict.fingerprint);
+  EXPECT_EQ(conflict.errors.at(0).substr(0, 11), "KEY_REUSE: ");
+  EXPECT_NE(conflict.errors.at(0).find("'command'"), std::string::npos);
   EXPECT_TRUE(conflict.further_keys.empty());
 }
 
@@ -191,6 +193,38 @@ TEST_P(KeysTest, WhatIsIgnoredMakesNoConflict) {
   world.run_once();
   EXPECT_EQ(world.count(Outcome::duplicate), 1);
   EXPECT_EQ(world.count(Outcome::conflict), 1);
+}
+
+/// What is stored of two descriptions of a consumer; empty: the second is no change.
+std::string changes(const Consumer& before, const Consumer& after) {
+  return merge_rules(rules_of(before, {}), rules_of(after, {})).changes;
+}
+
+TEST(KeyRules, WhatChangesTheKeysOrWhatIsComparedIsAChange) {
+  Consumer before{.name = "billing", .keys = {payment_key}};
+  before.on(
+      {.name = "credit", .type = "payment", .handle = add_ten, .fingerprint_of = {"/b", "/a"}});
+  Consumer renamed = before;
+  renamed.handlers[0].name = "credit_again";
+  EXPECT_EQ(changes(before, renamed), "");
+  Consumer another_parameter = renamed;
+  another_parameter.handlers[0].fingerprint_of = {"/a", "/b", "/c"};
+  EXPECT_EQ(changes(before, another_parameter), "type payment compares: /a,/b → /a,/b,/c\n");
+  Consumer grown = before;
+  grown.on({.name = "refund", .type = "refund", .handle = add_ten});
+  EXPECT_EQ(changes(before, grown), "");
+  Consumer other_key = before;
+  other_key.keys = {payment_key, event_key};
+  EXPECT_NE(changes(before, other_key), "");
+  Consumer scoped = before;
+  scoped.scope = Scope::handler;
+  EXPECT_NE(changes(before, scoped), "");
+  Consumer own_key = scoped;
+  own_key.handlers[0].keys = {command_key};
+  EXPECT_NE(changes(scoped, own_key), "");
+  Consumer bytes = before;
+  bytes.fingerprint.kind = FingerprintRule::Kind::bytes;
+  EXPECT_NE(changes(before, bytes), "");
 }
 
 /// A consumer whose second handler refuses what belongs to cell B, after it has changed cell C.

@@ -1,6 +1,7 @@
 #include "onefold/runtime/rules.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -55,18 +56,31 @@ bool has_business_key(const std::vector<KeySpec>& keys) {
   return std::ranges::any_of(keys, [](const KeySpec& key) { return !key.rule.empty(); });
 }
 
-/// What the keys of a handler depend on, beyond the rules of its consumer.
-std::string rules_of(const HandlerSpec& handler, const Consumer& consumer) {
-  const auto& keys = handler.keys.empty() ? consumer.keys : handler.keys;
+/// What is compared under a business key, in words.
+std::string compared(std::set<std::string> pointers) {
+  return pointers.empty() ? "all" : joined({pointers.begin(), pointers.end()});
+}
+
+/// What the keys depend on beyond the rules of the consumer. Where a handler's name is no part of
+/// the keys, its type stands for it, so that a handler may be renamed and nothing else.
+std::string rules_of_handlers(const Consumer& consumer) {
   std::string rules;
-  if (consumer.scope == Scope::handler) {
+  std::map<std::string, std::set<std::string>> by_type;
+  for (const HandlerSpec& handler : consumer.handlers) {
+    const std::set<std::string> pointers{handler.fingerprint_of.begin(),
+                                         handler.fingerprint_of.end()};
+    if (consumer.scope == Scope::consumer) {
+      by_type[handler.type].insert(pointers.begin(), pointers.end());
+      continue;
+    }
+    const auto& keys = handler.keys.empty() ? consumer.keys : handler.keys;
     rules += "handler " + handler.name + " key = " + text_of(keys) + "\n";
+    if (!has_business_key(keys)) continue;
+    rules += "handler " + handler.name + " compares = " + compared(pointers) + "\n";
   }
-  if (has_business_key(keys)) {
-    std::vector<std::string> compared = handler.fingerprint_of;
-    std::ranges::sort(compared);
-    rules += "handler " + handler.name +
-             " compares = " + (compared.empty() ? "all" : joined(compared)) + "\n";
+  if (!has_business_key(consumer.keys)) return rules;
+  for (const auto& [type, pointers] : by_type) {
+    rules += "type " + type + " compares = " + compared(pointers) + "\n";
   }
   return rules;
 }
@@ -81,7 +95,7 @@ std::string rules_of(const Consumer& consumer, std::span<const SourceFactory> so
   rules +=
       std::string{"scope = "} + (consumer.scope == Scope::handler ? "handler" : "consumer") + "\n";
   rules += "id_prefixes = " + (prefixes.empty() ? "none" : joined(prefixes)) + "\n";
-  for (const HandlerSpec& handler : consumer.handlers) rules += rules_of(handler, consumer);
+  rules += rules_of_handlers(consumer);
   for (const SourceFactory& source : sources) {
     rules += "source " + source.name + " = " + source.identity + "\n";
   }
@@ -124,6 +138,9 @@ std::string defect_of(const HandlerSpec& handler, const Consumer& consumer) {
   const std::string which = "handler '" + handler.name + "': ";
   if (handler.type.empty() || handler.type.find('*') < handler.type.size() - 1) {
     return which + "the type must be an event type, with a * at its end at most";
+  }
+  if (std::ranges::any_of(handler.type, [](unsigned char c) { return c < ' '; })) {
+    return which + "the type holds a control character";
   }
   if (!handler.keys.empty() && consumer.scope != Scope::handler) {
     return which + "it can have keys of its own only with the scope 'handler'";

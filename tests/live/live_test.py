@@ -34,7 +34,7 @@ def finish(shop, processes):
     wrong = shop.check()
     expect(not wrong, "; ".join(wrong[:5]))
     for total in totals:
-        expect(total["dead"] == total["conflict"] == 0, f"nothing is wrong with the events: {total}")
+        expect(total["dead"] == total["conflict"] == 0, f"no event is to blame: {total}")
     return totals
 
 

@@ -47,8 +47,9 @@ void DatabaseHousekeeping::audit_change(const std::string& consumer, const std::
   if (!change) {
     throw Error{ErrorKind::bad_configuration,
                 fmt::format("the key rules of consumer \"{}\" are not those of its evidence, so "
-                            "events could be applied twice:\n{}Restore them, or accept the change "
-                            "with --accept-key-change --reason",
+                            "events that come again could be applied twice, or look like "
+                            "conflicts:\n{}Restore them, or accept the change with "
+                            "--accept-key-change --reason (in C++: Runner::Options::rule_change)",
                             consumer, changes)};
   }
   const std::string detail =

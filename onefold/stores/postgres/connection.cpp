@@ -416,7 +416,7 @@ bool Connection::rollback() noexcept {
   return !broken_;
 }
 
-void Connection::notice(const ::PGresult* result) noexcept {
+void Connection::notice(::PGresult* result) noexcept {
   if (inside_) return;
   const char* const code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   try {
@@ -424,7 +424,7 @@ void Connection::notice(const ::PGresult* result) noexcept {
   } catch (const std::bad_alloc&) {
     foreign_.command = "a statement without memory";
   }
-  const std::string_view tag = PQcmdStatus(const_cast<::PGresult*>(result));
+  const std::string_view tag = PQcmdStatus(result);
   // ROLLBACK is not among them: it is also the answer to ROLLBACK TO, which is allowed.
   for (const char* each : {"COMMIT", "BEGIN", "START TRANSACTION", "PREPARE TRANSACTION"}) {
     if (tag == each) foreign_.command = each;

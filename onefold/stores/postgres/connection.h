@@ -113,7 +113,7 @@ class Connection {
   };
   const Foreign& foreign() const noexcept { return foreign_; }
   void forgive() noexcept { foreign_ = {}; }
-  void notice(const ::PGresult* result) noexcept;
+  void notice(::PGresult* result) noexcept;
 
  private:
   class Burst;

@@ -44,4 +44,10 @@ std::string audit_detail(const DeferredRecord& row, const Decision& decision) {
          "reason: " + on_one_line(decision.reason) + "\n";
 }
 
+std::string audit_detail(const std::string& consumer, const std::string& changes,
+                         const Decision& decision) {
+  return "consumer: " + on_one_line(consumer) + "\nreason: " + on_one_line(decision.reason) + "\n" +
+         changes;
+}
+
 }  // namespace onefold

@@ -71,5 +71,8 @@ class Decisions {
 /// The audit text about one event, and the line by which its key is found again. For stores.
 std::string audit_detail(const DeferredRecord& row, const Decision& decision);
 std::string audit_key_line(const Key& key);
+/// The same about a change of a consumer's rules; `changes` as in `MergedRules`.
+std::string audit_detail(const std::string& consumer, const std::string& changes,
+                         const Decision& decision);
 
 }  // namespace onefold

@@ -15,7 +15,9 @@ namespace onefold {
 struct Answer {
   enum class Kind { done, retry, reject };
   Kind kind = Kind::done;
-  std::string note;  ///< done: the result kept as evidence; otherwise the reason.
+  /// done: the result kept as evidence, those of several handlers in a line each; otherwise the
+  /// reason.
+  std::string note;
 
   static Answer done(std::string result = {}) { return {Kind::done, std::move(result)}; }
   /// Run again at once, in the same transaction: for what lies outside the database, since nothing

@@ -24,7 +24,8 @@ struct ConsumerRules {
 
 /// Rules are lines "name = value". A name that is new joins the stored ones (a consumer may get
 /// another source), one that has gone stays (it may come back): only another value under a known
-/// name is a change.
+/// name is a change. But a "handler ..." that has gone while another is new was renamed, most
+/// likely.
 struct MergedRules {
   std::string rules;    ///< What to store, lines sorted.
   std::string changes;  ///< "name: old → new" a line; empty if nothing changed.

@@ -72,6 +72,8 @@ struct SourceFactory {
   std::string name;  ///< Of the subscription; part of every position.
   SourceTraits traits;
   std::string identity;  ///< The identity rule as text: persisted, and compared at the next start.
+  std::string attributes =
+      {};  ///< The same of type and subject, of which business keys may be made.
   std::vector<std::string> id_prefixes;  ///< Declared constant prefixes of ids (semantics 1.1).
   std::function<std::unique_ptr<Source>(SourceContext)> open;
 };

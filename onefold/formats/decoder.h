@@ -52,7 +52,7 @@ struct IdentityRule {
 
 /// The id is the SHA-256 of the event's bytes, in hexadecimal digits.
 inline constexpr std::string_view id_from_bytes = "body-hash";
-/// The id is the incarnation and the offset of the event in its log.
+/// The id is the name of the source, and the incarnation and offset of the event in its log.
 inline constexpr std::string_view id_from_position = "position";
 
 /// Why a rule cannot be used, naming the field; empty if it can.

@@ -80,6 +80,14 @@ struct Fingerprinter::State {
     return ignored.empty() || std::ranges::find(ignored, value.raw().data()) == ignored.end();
   }
 
+  /// Whether a pointer leads into something that does not count.
+  bool is_ignored(std::string_view pointer) const {
+    return std::ranges::any_of(rule.ignore, [&](const std::string& ignore) {
+      return pointer.starts_with(ignore) &&
+             (pointer.size() == ignore.size() || pointer[ignore.size()] == '/');
+    });
+  }
+
   void ignore_in(const JsonValue& data) {
     ignored.clear();
     for (const std::string& pointer : rule.ignore) {
@@ -177,7 +185,7 @@ Fingerprint Fingerprinter::of_fields(const JsonValue& data, std::span<const std:
   for (const std::string& pointer : pointers) {
     const auto value = data.at(pointer);
     state_->write_text(string_mark, pointer);
-    if (value && state_->counts(*value)) {
+    if (value && state_->counts(*value) && !state_->is_ignored(pointer)) {
       state_->write(*value);
     } else {
       state_->text.push_back(absent_mark);

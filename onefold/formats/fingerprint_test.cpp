@@ -168,6 +168,18 @@ Fingerprint of_fields(std::string_view data, const std::vector<std::string>& poi
   return fingerprinter.of_fields(document.root(), pointers);
 }
 
+TEST(Fingerprint, WhatIsIgnoredIsIgnoredInFieldsToo) {
+  Fingerprinter ignoring{{.ignore = {"/meta", "/a/b"}}};
+  JsonDocument one;
+  JsonDocument other;
+  ASSERT_TRUE(one.parse(R"({"meta":{"m":1},"a":{"b":1,"c":1},"metadata":1})"));
+  ASSERT_TRUE(other.parse(R"({"meta":{"m":2},"a":{"b":2,"c":1},"metadata":1})"));
+  const std::vector<std::string> same{"/meta/m", "/a", "/a/b", "/metadata"};
+  EXPECT_EQ(ignoring.of_fields(one.root(), same), ignoring.of_fields(other.root(), same));
+  ASSERT_TRUE(other.parse(R"({"meta":{"m":2},"a":{"b":2,"c":1},"metadata":2})"));
+  EXPECT_NE(ignoring.of_fields(one.root(), same), ignoring.of_fields(other.root(), same));
+}
+
 TEST(Fingerprint, FieldsAloneAreCompared) {
   const std::vector<std::string> pointers{"/amount", "/to/account"};
   const auto first = of_fields(R"({"id":1,"amount":5,"to":{"account":7}})", pointers);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "onefold/formats/fingerprint.h"
+
 namespace onefold {
 namespace {
 
@@ -39,6 +41,16 @@ std::string conflict_error(const ItemKey& key) {
   }
   return "KEY_REUSE: another event, which says something else, has this '" + std::string{key.rule} +
          "' already; both are kept";
+}
+
+/// Conflicts are kept once for each fingerprint. Under a business key two events that say the same
+/// are two all the same: both are kept.
+Fingerprint fingerprint_of_conflict(const Item& item) {
+  const ItemKey& key = *item.conflicting;
+  if (key.rule.empty()) return key.fingerprint;
+  const std::string_view bytes{reinterpret_cast<const char*>(key.fingerprint.data()),
+                               key.fingerprint.size()};
+  return sha256_128_of_parts({bytes, item.delivery->event.source, item.delivery->event.id});
 }
 
 /// A claim made first says this about it already.
@@ -183,7 +195,7 @@ std::vector<Deferral> Unit::deferrals(ConsumerId consumer, std::string_view sour
     if (!dead && !repeated && !conflict) continue;
     const ItemKey& key = conflict ? *item.conflicting : item.key;
     Deferral deferral{.key = key.key,
-                      .fingerprint = key.fingerprint,
+                      .fingerprint = conflict ? fingerprint_of_conflict(item) : key.fingerprint,
                       .consumer = consumer,
                       .source = source,
                       .delivery = item.delivery,

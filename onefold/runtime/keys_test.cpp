@@ -195,36 +195,29 @@ TEST_P(KeysTest, WhatIsIgnoredMakesNoConflict) {
   EXPECT_EQ(world.count(Outcome::conflict), 1);
 }
 
-/// What is stored of two descriptions of a consumer; empty: the second is no change.
-std::string changes(const Consumer& before, const Consumer& after) {
-  return merge_rules(rules_of(before, {}), rules_of(after, {})).changes;
+TEST_P(KeysTest, EveryEventThatIsInConflictOverABusinessKeyIsKept) {
+  world.consumer.keys = {payment_key};
+  world.consumer.handlers[0].fingerprint_of = {"/amount"};
+  say("e1", R"({"payment":"p1","amount":1})");
+  say("e2", R"({"payment":"p1","amount":2,"by":"x"})");
+  say("e3", R"({"payment":"p1","amount":2,"by":"y"})");
+  say("e2", R"({"payment":"p1","amount":2,"by":"x"})");
+  world.run_once();
+  const auto rows = world.deferred();
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].event.id + rows[1].event.id, "e2e3");
+  EXPECT_EQ(rows[0].count + rows[1].count, 3);
 }
 
-TEST(KeyRules, WhatChangesTheKeysOrWhatIsComparedIsAChange) {
-  Consumer before{.name = "billing", .keys = {payment_key}};
-  before.on(
-      {.name = "credit", .type = "payment", .handle = add_ten, .fingerprint_of = {"/b", "/a"}});
-  Consumer renamed = before;
-  renamed.handlers[0].name = "credit_again";
-  EXPECT_EQ(changes(before, renamed), "");
-  Consumer another_parameter = renamed;
-  another_parameter.handlers[0].fingerprint_of = {"/a", "/b", "/c"};
-  EXPECT_EQ(changes(before, another_parameter), "type payment compares: /a,/b → /a,/b,/c\n");
-  Consumer grown = before;
-  grown.on({.name = "refund", .type = "refund", .handle = add_ten});
-  EXPECT_EQ(changes(before, grown), "");
-  Consumer other_key = before;
-  other_key.keys = {payment_key, event_key};
-  EXPECT_NE(changes(before, other_key), "");
-  Consumer scoped = before;
-  scoped.scope = Scope::handler;
-  EXPECT_NE(changes(before, scoped), "");
-  Consumer own_key = scoped;
-  own_key.handlers[0].keys = {command_key};
-  EXPECT_NE(changes(scoped, own_key), "");
-  Consumer bytes = before;
-  bytes.fingerprint.kind = FingerprintRule::Kind::bytes;
-  EXPECT_NE(changes(before, bytes), "");
+TEST_P(KeysTest, ResultsOfSeveralHandlersAreAllKept) {
+  for (const char* note : {"first", "second"}) {
+    world.consumer.on({.name = note, .type = "payment", .handle = [note](const auto&, auto&) {
+                         return Answer::done(note);
+                       }});
+  }
+  say("e1", "{}");
+  world.run_once();
+  EXPECT_EQ(inbox(world, "e1").at(0).result, "first\nsecond");
 }
 
 /// A consumer whose second handler refuses what belongs to cell B, after it has changed cell C.

@@ -24,9 +24,23 @@ std::vector<std::string> id_prefixes_of(std::span<const SourceFactory> sources) 
 
 namespace {
 
+/// So that no two lists read alike, and none is more than one line.
+std::string escaped(const std::string& text) {
+  std::string safe;
+  for (const char character : text) {
+    if (character == '\\' || character == ',' || character == ';') safe += '\\';
+    if (character == '\n') {
+      safe += "\\n";
+    } else {
+      safe += character;
+    }
+  }
+  return safe;
+}
+
 std::string joined(const std::vector<std::string>& texts) {
   std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : ",") + text;
+  for (const std::string& text : texts) all += (all.empty() ? "" : ",") + escaped(text);
   return all;
 }
 
@@ -79,10 +93,30 @@ std::string rules_of_handlers(const Consumer& consumer) {
     rules += "handler " + handler.name + " compares = " + compared(pointers) + "\n";
   }
   if (!has_business_key(consumer.keys)) return rules;
+  // Patterns can overlap, and then an event is compared by what all of them name.
+  const bool patterns =
+      std::ranges::any_of(by_type, [](const auto& each) { return each.first.ends_with('*'); });
+  std::string all;
   for (const auto& [type, pointers] : by_type) {
-    rules += "type " + type + " compares = " + compared(pointers) + "\n";
+    if (!patterns) rules += "type " + type + " compares = " + compared(pointers) + "\n";
+    all += (all.empty() ? "" : ";") + escaped(type) + ":" + compared(pointers);
   }
-  return rules;
+  return patterns ? rules + "all types compare = " + all + "\n" : rules;
+}
+
+bool uses_attributes(const std::vector<KeySpec>& keys) {
+  return std::ranges::any_of(keys, [](const KeySpec& key) {
+    return std::ranges::any_of(key.values,
+                               [](const std::string& value) { return value.starts_with("attr:"); });
+  });
+}
+
+/// Whether a type or subject that is read from another place would make another key.
+bool uses_attributes(const Consumer& consumer) {
+  return uses_attributes(consumer.keys) ||
+         std::ranges::any_of(consumer.handlers, [](const HandlerSpec& handler) {
+           return uses_attributes(handler.keys);
+         });
 }
 
 }  // namespace
@@ -97,7 +131,9 @@ std::string rules_of(const Consumer& consumer, std::span<const SourceFactory> so
   rules += "id_prefixes = " + (prefixes.empty() ? "none" : joined(prefixes)) + "\n";
   rules += rules_of_handlers(consumer);
   for (const SourceFactory& source : sources) {
-    rules += "source " + source.name + " = " + source.identity + "\n";
+    rules += "source " + source.name + " = " + escaped(source.identity) + "\n";
+    if (!uses_attributes(consumer)) continue;
+    rules += "source " + source.name + " attributes = " + escaped(source.attributes) + "\n";
   }
   return rules;
 }

@@ -229,6 +229,7 @@ void Runner::State::run_crew(Crew& crew, bool until_idle) {
     if (until_idle && !progressed && finished) break;
     if (!progressed) pause(crew);
   }
+  publish(crew);  // Units of an unfinished batch have been committed, too.
 }
 
 /// One batch of each worker. Returns whether any had one.

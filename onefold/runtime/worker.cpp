@@ -145,7 +145,7 @@ void Worker::handle() {
     refuse(item, handler, answer);
     return;
   }
-  if (!answer.note.empty()) item.result = std::move(answer.note);
+  if (!answer.note.empty()) item.result += (item.result.empty() ? "" : "\n") + answer.note;
   if (++handler_ < item.route->handlers.size()) return;
   if (plan_ == Plan::rerun) {
     step_ = Step::seal;

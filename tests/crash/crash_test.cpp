@@ -114,7 +114,9 @@ TEST_P(CrashTest, P4_EveryWayThatAnyCommitCanEndConverges) {
       EXPECT_EQ(world.count(Outcome::dead), 3);
       EXPECT_EQ(world.count(Outcome::duplicate), 2);
       for (const DeferredRecord& row : world.deferred()) {
-        if (row.event.id == "bad") EXPECT_EQ(row.count, 1);
+        if (row.event.id == "bad") {
+          EXPECT_EQ(row.count, 1);
+        }
       }
       if (testing::Test::HasFailure() || !happened) break;
       ASSERT_LT(nth, 1000);

@@ -201,6 +201,7 @@ SourceFactory ScriptedBroker::factory() {
   return {.name = state_->name,
           .traits = {.kind = state_->kind, .ordered = true},
           .identity = "scripted",
+          .attributes = {},
           .id_prefixes = {},
           .open = [state = state_](SourceContext context) -> std::unique_ptr<Source> {
             return std::make_unique<ScriptedSource>(state, std::move(context));

@@ -221,6 +221,11 @@ std::string identity_text(const Options& options) {
                      options.identity.source);
 }
 
+std::string attributes_text(const Options& options) {
+  if (options.format == Format::cloudevents) return "cloudevents";
+  return fmt::format("type {}, subject {}", options.identity.type, options.identity.subject);
+}
+
 std::string defect_of(const Options& options) {
   if (options.path.empty()) return "it has no path; give one, or \"-\" for standard input";
   if (options.format != Format::json) return {};
@@ -241,6 +246,7 @@ SourceFactory source(Options options) {
   SourceFactory factory;
   factory.name = options.name;
   factory.identity = identity_text(options);
+  factory.attributes = attributes_text(options);
   if (!options.id_prefix.empty()) factory.id_prefixes.push_back(options.id_prefix);
   if (options.path == "-") {
     factory.traits = input_traits;

@@ -55,11 +55,11 @@ TEST_F(File, AnIdFromThePositionIsTheSameAtEveryReading) {
   ASSERT_EQ(first.size(), 5U);
   const std::string incarnation = first[0].position->partition->incarnation;
   const std::uint64_t size = event("1").size() + 1;
-  EXPECT_EQ(first[0].event.id, incarnation + ":0");
-  EXPECT_EQ(first[2].event.id, incarnation + ":" + std::to_string(2 * size));
+  EXPECT_EQ(first[0].event.id, "orders:" + incarnation + ":0");
+  EXPECT_EQ(first[2].event.id, "orders:" + incarnation + ":" + std::to_string(2 * size));
   EXPECT_EQ(first[3].event.id, "");
   EXPECT_NE(first[3].defect, "");
-  EXPECT_EQ(first[4].event.id, incarnation + ":" + std::to_string(3 * size + 9));
+  EXPECT_EQ(first[4].event.id, "orders:" + incarnation + ":" + std::to_string(3 * size + 9));
   EXPECT_EQ(ids(Subject{options}.receive()), ids(first));
   options.path = "-";
   EXPECT_THROW(source(options), Error);

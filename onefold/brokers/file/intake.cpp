@@ -33,7 +33,9 @@ void Intake::deliver(const Element& element, Delivery& delivery) {
 
 void Intake::place(Delivery& delivery, Position position) const {
   if (id_from_position_ && delivery.defect.empty()) {
-    delivery.event.id = fmt::format("{}:{}", position.partition->incarnation, position.at.low);
+    // The name of the source is a part: two files with the same bytes are two logs.
+    delivery.event.id = fmt::format("{}:{}:{}", position.partition->source,
+                                    position.partition->incarnation, position.at.low);
   }
   delivery.position = std::move(position);
 }

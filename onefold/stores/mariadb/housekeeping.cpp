@@ -52,8 +52,7 @@ void DatabaseHousekeeping::audit_change(const std::string& consumer, const std::
                             "--accept-key-change --reason (in C++: Runner::Options::rule_change)",
                             consumer, changes)};
   }
-  const std::string detail =
-      fmt::format("consumer: {}\nreason: {}\n{}", consumer, change->reason, changes);
+  const std::string detail = audit_detail(consumer, changes, *change);
   insert_audit(connection_, change->who, "accept-key-change", detail);
 }
 

@@ -68,7 +68,7 @@ class MemoryHousekeeping final : public Housekeeping {
                       changes};
     }
     database_->add_audit(change->who, "accept-key-change",
-                         "consumer: " + consumer + "\nreason: " + change->reason + "\n" + changes);
+                         audit_detail(consumer, changes, *change));
   }
 
   std::shared_ptr<Database> database_;

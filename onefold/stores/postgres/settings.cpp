@@ -16,12 +16,36 @@ struct FreeOptions {
 };
 using Parsed = std::unique_ptr<::PQconninfoOption, FreeOptions>;
 
+/// libpq would take a part of such a password for the host, the port or the database, all of which
+/// are shown in messages.
+void require_clear(std::string_view url) {
+  if (!url.starts_with("postgres://") && !url.starts_with("postgresql://")) return;
+  url.remove_prefix(url.find("://") + 3);
+  const std::size_t at = url.rfind('@');
+  if (at == url.npos || url.find_first_of("@/") == at) return;
+  throw Error{ErrorKind::bad_configuration,
+              "PostgreSQL: it is not clear where the password of the connection ends; within a "
+              "user, a password or a value after the ?, write %2F for / and %40 for @"};
+}
+
+/// A port that is none may be a password whose host was forgotten.
+bool has_wrong_port(::PQconninfoOption* options) {
+  for (auto* each = options; each->keyword != nullptr; ++each) {
+    if (std::string_view{each->keyword} != "port" || each->val == nullptr) continue;
+    if (std::string_view{each->val}.find_first_not_of("0123456789,") != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Parsed parse(const std::string& connection) {
+  require_clear(connection);
   char* why = nullptr;
   Parsed parsed{PQconninfoParse(connection.c_str(), &why)};
   // Its words can show the password.
   PQfreemem(why);
-  if (!parsed) {
+  if (!parsed || has_wrong_port(parsed.get())) {
     throw Error{ErrorKind::bad_configuration,
                 "PostgreSQL: the connection cannot be understood; write "
                 "postgres://user:password@host:port/database, with %-codes for special characters"};

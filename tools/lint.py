@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over the sources of a build: lint.py BUILD_FOLDER. Exits with 1 on a finding.
+"""Runs clang-tidy over the sources of a build: lint.py BUILD_FOLDER [--tests]. Exits with 1 on a
+finding. Tests, which are half of the sources, are looked at only with --tests.
 
 A source is not checked again while it, everything that it includes, its flags, .clang-tidy and
 clang-tidy itself stay the same. What it includes is taken from the build, so build first.
@@ -69,6 +70,10 @@ def sources(build):
             yield file, digest
 
 
+def is_test(file):
+    return "tests" in file.parts or "test" in file.stem.split("_")
+
+
 def clang_tidy():
     tool = shutil.which("clang-tidy-19") or shutil.which("clang-tidy")
     if not tool:
@@ -89,11 +94,11 @@ def check(build, file, digest):
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: lint.py BUILD_FOLDER")
+    if len(sys.argv) != 2 and sys.argv[2:] != ["--tests"]:
+        sys.exit("usage: lint.py BUILD_FOLDER [--tests]")
     build = pathlib.Path(sys.argv[1]).resolve()
     CACHE.mkdir(parents=True, exist_ok=True)
-    todo = list(sources(build))
+    todo = [one for one in sources(build) if len(sys.argv) > 2 or not is_test(one[0])]
     fresh = [(f, d) for f, d in todo if d is None or not (CACHE / d).exists()]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         failed = list(pool.map(lambda one: check(build, *one), fresh)).count(False)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs all libFuzzer programs of a build for a while, side by side: run.py BUILD SECONDS [JOBS].
+"""Runs all libFuzzer programs of a build for a while, side by side: run.py BUILD SECONDS [JOBS [TARGET...]].
 
 Each starts from its committed corpus and from what earlier runs in this build have found. Ends with
 1 if one of them found something; the input is kept, and how to run it again is printed.
@@ -53,14 +53,15 @@ def summary(output):
 
 
 def main():
-    if len(sys.argv) not in (3, 4):
+    if len(sys.argv) < 3 or not set(sys.argv[4:]) <= set(TARGETS):
         sys.exit(__doc__)
     build, seconds = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2])
-    jobs = int(sys.argv[3]) if len(sys.argv) == 4 else 1
+    jobs = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+    targets = sys.argv[4:] or list(TARGETS)
     failed = False
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        results = pool.map(lambda target: fuzz(build, target, seconds), TARGETS)
-        for target, (code, output) in zip(TARGETS, results):
+        results = pool.map(lambda target: fuzz(build, target, seconds), targets)
+        for target, (code, output) in zip(targets, results):
             verdict = "ok" if code == 0 else "FAILED"
             print(f"fuzz {target}: {verdict}, {summary(output)}", flush=True)
             if code != 0:

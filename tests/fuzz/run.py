@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs all libFuzzer programs of a build for a while, side by side: run.py BUILD SECONDS [JOBS [TARGET...]].
+"""Runs libFuzzer programs of a build for a while, side by side:
+run.py BUILD SECONDS [JOBS [TARGET...]]; without targets all of them.
 
 Each starts from its committed corpus and from what earlier runs in this build have found. Ends with
 1 if one of them found something; the input is kept, and how to run it again is printed.

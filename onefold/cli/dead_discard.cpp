@@ -144,11 +144,6 @@ ExitCode discard(const DiscardOptions& options) {
   return ExitCode::problems;
 }
 
-std::string is_reason(const std::string& text) {
-  const bool says_something = text.find_first_not_of(" \t\r\n") != std::string::npos;
-  return says_something ? "" : "the reason is empty: say why, for whoever reads the audit";
-}
-
 }  // namespace
 
 void add_dead_discard(CLI::App& dead, Action& chosen) {

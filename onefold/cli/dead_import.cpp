@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -109,6 +110,9 @@ class Import {
   std::int64_t known() const noexcept { return known_; }
 
  private:
+  using ClaimedKey =
+      std::tuple<std::string, std::string, std::string, std::string, std::array<std::uint8_t, 16>>;
+
   /// The same event must have the same key here as there.
   void require_rules(const ConsumerRecord& wanted) {
     const auto all = opened_.records->consumers();
@@ -144,7 +148,22 @@ class Import {
     return opened_.store->housekeeping()->adopt({wanted.name, wanted.rules, mode}, {});
   }
 
+  /// A key can be claimed once, so that a second claim of it was not written by an export.
+  void require_new_keys(const DeadLetter& letter) {
+    std::set<ClaimedKey> its;
+    for (const LetterKey& each : letter.keys) {
+      ClaimedKey key{letter.row.consumer, each.handler, each.source_or_rule, each.key_form,
+                     each.bytes};
+      if ((each.claim && claimed_.contains(key)) || !its.insert(std::move(key)).second) {
+        throw LetterDefect{"it has a key that stands in this file already"};
+      }
+    }
+    // Any number of conflicts may stand under one key.
+    if (letter.keys.front().claim) claimed_.merge(its);
+  }
+
   void add(DeadLetter letter) {
+    require_new_keys(letter);
     if (options_.dry_run && strangers_.contains(letter.row.consumer)) {
       ++imported_;  // Nothing of it can be known.
       return;
@@ -203,6 +222,7 @@ class Import {
   std::unique_ptr<Session> session_;
   std::set<std::string> strangers_;  ///< Consumers that were not known here.
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::int32_t> scopes_;
+  std::set<ClaimedKey> claimed_;  ///< What this file has had so far.
   std::vector<ImportedDeferral> waiting_;
   std::size_t waiting_bytes_ = 0;
   std::int64_t imported_ = 0;

@@ -1,10 +1,13 @@
 #include "onefold/cli/dead_letter.h"
 
 #include <charconv>
+#include <cstdint>
+#include <limits>
 #include <system_error>
 
 #include "onefold/cli/json_text.h"
 #include "onefold/formats/text.h"
+#include "onefold/runtime/key_rule.h"
 
 namespace onefold::cli {
 namespace {
@@ -140,10 +143,48 @@ Json key_json(const LetterKey& key) {
           {"key", hex_text(key.bytes)},    {"claim", claim_json(key.claim)}};
 }
 
+/// No version writes more, and no database holds more attempts.
+std::int64_t number_from(const Json& json, std::uint64_t least, const char* defect) {
+  constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max();
+  if (!json.is_number()) throw LetterDefect{"a member has a value of the wrong type"};
+  if (!json.is_number_unsigned()) throw LetterDefect{defect};
+  const auto number = json.get<std::uint64_t>();
+  if (number < least || number > most) throw LetterDefect{defect};
+  return static_cast<std::int64_t>(number);
+}
+
+/// Text that a person reads as it stands.
+bool is_plain(std::string_view text) {
+  return printable(text, text.size()) == text;
+}
+
+std::string handler_from(const Json& json) {
+  std::string handler = exact_from(json);
+  if (!is_plain(handler)) throw LetterDefect{"a handler's name has characters that none can have"};
+  return handler;
+}
+
+bool is_key_form(std::string_view form) {
+  for (const std::string_view whole : {"hashed", "source+hashed", "position", "bytes", "values"}) {
+    if (form == whole) return true;
+  }
+  constexpr std::string_view one_value = "values+";
+  if (form.starts_with(one_value)) form.remove_prefix(one_value.size());
+  if (!form.starts_with("uuid") && !form.starts_with("ulid")) return false;
+  form.remove_prefix(4);
+  return form.empty() || (form.size() > 1 && form.front() == ':' && is_plain(form));
+}
+
+std::string key_form_from(const Json& json) {
+  std::string form = exact_from(json);
+  if (!is_key_form(form)) throw LetterDefect{"a key has a form that no version of Onefold writes"};
+  return form;
+}
+
 LetterKey letter_key_from(const Json& json) {
-  return {.handler = exact_from(json.at("handler")),
+  return {.handler = handler_from(json.at("handler")),
           .source_or_rule = exact_from(json.at("source_or_rule")),
-          .key_form = exact_from(json.at("form")),
+          .key_form = key_form_from(json.at("form")),
           .always = !json.at("names_source").get<bool>(),
           .bytes = hex_from(json.at("key")),
           .claim = claim_from(json.at("claim"))};
@@ -158,6 +199,21 @@ void require_claims(const DeadLetter& letter) {
       throw LetterDefect{conflict ? "a conflict has a claim, which none can have"
                                   : "a key has no claim"};
     }
+    if (key.claim && key.claim->outcome != Outcome::dead) {
+      throw LetterDefect{"the outcome of a claim is not dead, and only dead events are set aside"};
+    }
+  }
+}
+
+/// Keys made of ids can be made again; those of positions, bytes and values cannot.
+void require_keys(const DeadLetter& letter) {
+  const Event& event = letter.row.event;
+  for (const LetterKey& key : letter.keys) {
+    const std::string& form = key.key_form;
+    const bool made_of_id = form != "position" && form != "bytes" && !form.starts_with("values");
+    if (made_of_id && key_under_form(form, event.source, event.id) != key.bytes) {
+      throw LetterDefect{"a key is not the one that its event's id gives"};
+    }
   }
 }
 
@@ -169,10 +225,11 @@ DeadLetter letter_of(const Json& json) {
   if (row.reason != "dead" && row.reason != "conflict" && row.reason != "quarantine") {
     throw LetterDefect{"its kind is none of dead, conflict, quarantine"};
   }
-  row.handler = exact_from(json.at("handler"));
+  row.handler = handler_from(json.at("handler"));
   for (const Json& each : json.at("errors")) row.errors.push_back(exact_from(each));
-  row.attempts = json.at("attempts").get<int>();
-  row.count = json.at("count").get<std::int64_t>();
+  row.attempts = static_cast<int>(
+      number_from(json.at("attempts"), 0, "attempts is no whole number from 0 to 2147483647"));
+  row.count = number_from(json.at("count"), 1, "count is no whole number from 1 to 2147483647");
   row.first_at = time_from(json.at("first_at"));
   row.last_at = time_from(json.at("last_at"));
   row.source = exact_from(json.at("source"));
@@ -182,6 +239,7 @@ DeadLetter letter_of(const Json& json) {
   for (const Json& each : json.at("keys")) letter.keys.push_back(letter_key_from(each));
   row.raw = bytes_from(json.at("raw_base64"));
   require_claims(letter);
+  require_keys(letter);
   return letter;
 }
 

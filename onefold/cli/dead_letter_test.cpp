@@ -7,6 +7,9 @@
 #include <functional>
 #include <string>
 
+#include "onefold/cli/json_text.h"
+#include "onefold/runtime/key_rule.h"
+
 namespace onefold::cli {
 namespace {
 
@@ -16,7 +19,7 @@ DeadLetter letter_with(const std::string& bytes) {
   DeferredRecord& row = letter.row;
   row.consumer = "billing";
   row.reason = "dead";
-  row.handler = bytes;
+  row.handler = "credit";
   row.errors = {"first", bytes};
   row.attempts = 3;
   row.count = 12;
@@ -40,7 +43,7 @@ DeadLetter letter_with(const std::string& bytes) {
                 .source_or_rule = bytes,
                 .key_form = "hashed",
                 .always = false,
-                .bytes = {9, 8, 7}};
+                .bytes = *key_under_form("hashed", bytes, bytes)};
   key.claim = InboxRecord{.key = {},
                           .outcome = Outcome::dead,
                           .waiting = true,
@@ -78,6 +81,47 @@ TEST(DeadLetter, TheHeadNamesTheConsumers) {
   EXPECT_EQ(back[0].name, "billing");
   EXPECT_EQ(back[0].rules, "a = b\nc = d\n");
   EXPECT_EQ(back[0].mode, "optimistic");
+}
+
+std::string defect_of(const std::function<void()>& read);
+
+TEST(DeadLetter, NonsenseIsRefusedByName) {
+  const auto defect = [](const std::function<void(Json&)>& change) {
+    Json json = Json::parse(letter_line(letter_with("secret")));
+    change(json);
+    return defect_of([&] { letter_from(json.dump()); });
+  };
+  EXPECT_EQ(defect([](Json&) {}), "");
+  for (const char* outcome : {"applied", "duplicate", "ignored", "conflict"}) {
+    EXPECT_NE(defect([&](Json& json) { json["keys"][0]["claim"]["outcome"] = outcome; }), "");
+  }
+  for (const char* number : {"-1", "2147483648", "1e300", "1.5", "18446744073709551615"}) {
+    for (const char* member : {"attempts", "count"}) {
+      const std::string text = defect([&](Json& json) { json[member] = Json::parse(number); });
+      EXPECT_TRUE(text.starts_with(member)) << member << number << text;
+    }
+  }
+  EXPECT_EQ(defect([](Json& json) { json["attempts"] = 0; }), "");
+  EXPECT_NE(defect([](Json& json) { json["count"] = 0; }), "");
+  const std::string other(32, '1');
+  EXPECT_EQ(defect([&](Json& json) { json["keys"][1]["key"] = other; }),
+            "a key is not the one that its event's id gives");
+  for (const char* form : {"position", "bytes", "values", "values+uuid", "values+ulid:a_"}) {
+    EXPECT_EQ(defect([&](Json& json) {
+                json["keys"][1]["form"] = form;
+                json["keys"][1]["key"] = other;
+              }),
+              "")
+        << form;
+  }
+  for (const char* form :
+       {"", "hash", "uuid:", "uuidx", "values+hashed", "uuid:\x1b", "uuid:a\n"}) {
+    EXPECT_NE(defect([&](Json& json) { json["keys"][0]["form"] = form; }).find("form"),
+              std::string::npos)
+        << form;
+  }
+  EXPECT_NE(defect([](Json& json) { json["handler"] = "a\x1b[1m"; }), "");
+  EXPECT_NE(defect([](Json& json) { json["keys"][0]["handler"] = "a\nb"; }), "");
 }
 
 std::string defect_of(const std::function<void()>& read) {

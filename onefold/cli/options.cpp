@@ -159,6 +159,11 @@ std::string is_inbox_key(const std::string& word) {
          "\" is no key from onefold inbox list, such as 1:" + std::string(32, '0');
 }
 
+std::string is_reason(const std::string& text) {
+  const bool says_something = text.find_first_not_of(" \t\r\n") != std::string::npos;
+  return says_something ? "" : "the reason is empty: say why, for whoever reads the audit";
+}
+
 std::string user_at_host() {
   const passwd* user = ::getpwuid(::geteuid());
   std::array<char, 256> host{};

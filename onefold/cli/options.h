@@ -59,6 +59,9 @@ std::string is_dead_id(const std::string& word);
 /// A key of `inbox list`.
 std::string is_inbox_key(const std::string& word);
 
+/// A reason that says something.
+std::string is_reason(const std::string& text);
+
 /// Who decides, for the audit: the login and the machine.
 std::string user_at_host();
 

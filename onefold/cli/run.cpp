@@ -211,7 +211,8 @@ void add_run(CLI::App& app, Action& chosen) {
                                           "Go on although the rules that make keys have changed");
   CLI::Option* reason =
       command->add_option("--reason", options->reason, "Why that is right; kept in the audit")
-          ->type_name("TEXT");
+          ->type_name("TEXT")
+          ->check(is_reason, "");
   accept->needs(reason);
   reason->needs(accept);
   add_output_option(*command, options->format, {"table", "json"});

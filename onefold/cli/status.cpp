@@ -21,7 +21,9 @@ namespace {
 
 constexpr const char* footer =
     "Shows what the database knows of every consumer:\n"
-    "  inbox      how many events ended how; each is counted once, however often it came\n"
+    "  inbox      how many rows ended how: an event has one for each of its keys, and with scope "
+    "=\n"
+    "             \"handler\" for each handler, however often it came\n"
     "  set aside  what is kept with its bytes: the dead ones of the inbox, and conflicts, whose "
     "id\n"
     "             belongs to an event with other data\n"

@@ -1,6 +1,7 @@
 // What is in force, for `onefold config show`: the values of the files and the environment, and the
 // defaults that the schema has for the rest.
 
+#include <iomanip>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -13,12 +14,51 @@ namespace {
 
 constexpr std::string_view unknown_value = "\"(from the environment)\"";
 
-/// A basic string: what it cannot hold is escaped.
+/// Characters that nobody sees, or that reorder what stands around them: of C1, and of Unicode's
+/// general punctuation, directions and separators.
+bool is_hidden(unsigned code) {
+  return (code >= 0x80 && code <= 0x9F) || code == 0xAD || code == 0x061C ||
+         (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
+         (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF;
+}
+
+/// Escapes hidden characters of a basic string, which is UTF-8.
+std::string without_hidden(std::string_view text) {
+  std::string out;
+  const auto bits = [&](std::size_t at) { return static_cast<unsigned char>(text[at]) & 0x3FU; };
+  for (std::size_t at = 0; at < text.size();) {
+    const auto first = static_cast<unsigned char>(text[at]);
+    const std::size_t size = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    unsigned code = first;
+    if (size == 2 && at + 1 < text.size()) code = (first & 0x1FU) << 6U | bits(at + 1);
+    if (size == 3 && at + 2 < text.size()) {
+      code = (first & 0x0FU) << 12U | bits(at + 1) << 6U | bits(at + 2);
+    }
+    if (code == 0x7F || (size > 1 && is_hidden(code))) {
+      std::ostringstream escaped;
+      escaped << "\\u" << std::hex << std::uppercase << std::setw(4) << std::setfill('0') << code;
+      out += escaped.str();
+    } else {
+      out += text.substr(at, size);
+    }
+    at += size;
+  }
+  return out;
+}
+
+/// As it must be written so that reading it again puts nothing of the environment in.
+std::string without_references(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '$' ? std::string{"$$"} : std::string{c};
+  return out;
+}
+
+/// A basic string: what it cannot hold, and what nobody would see in it, is escaped.
 std::string toml_string(std::string_view text) {
   std::ostringstream out;
   out << toml::toml_formatter{toml::value<std::string>{text},
                               toml::format_flags::allow_unicode_strings};
-  return out.str();
+  return without_hidden(out.str());
 }
 
 std::string toml_key(std::string_view name) {
@@ -40,7 +80,7 @@ class Effective {
       const toml::node* node = table.get(key.name);
       if (node != nullptr && key.kind != KeyKind::table_array && !is_outer(schema, key)) {
         keys_.push_back({label, key.name, value(*node, key), origin(*node)});
-      } else if (node == nullptr && !key.otherwise.empty()) {
+      } else if (node == nullptr && !key.otherwise.empty() && is_for_store(key)) {
         keys_.push_back({label, key.name, key.otherwise, "default"});
       }
     }
@@ -67,6 +107,12 @@ class Effective {
   std::vector<EffectiveKey> take() { return std::move(keys_); }
 
  private:
+  bool is_for_store(const KeySchema& key) const {
+    const SqlDialect dialect = reading_.dialect();
+    return key.stores == StoreKinds::all || dialect == SqlDialect::postgres ||
+           (key.stores == StoreKinds::servers && dialect != SqlDialect::sqlite);
+  }
+
   /// The tables that have a heading of their own.
   static bool is_outer(const TableSchema& schema, const KeySchema& key) {
     return schema.path.empty() && key.kind != KeyKind::integer;
@@ -83,26 +129,33 @@ class Effective {
 
   std::string value(const toml::node& node, const KeySchema& key) const {
     const auto* text = node.as_string();
-    if (text == nullptr || reading_.unknown(node)) return inlined(node);
-    if (key.kind == KeyKind::secret) return toml_string(masked_url(text->get()));
+    if (text == nullptr || reading_.unknown(node)) return inlined(node, key.name != "sql");
+    if (key.kind == KeyKind::secret) return string_value(masked_url(text->get()), true);
     // A variable that fills a number or a truth has been read as one.
     const bool typed = key.kind == KeyKind::integer || key.kind == KeyKind::boolean;
-    return typed ? text->get() : toml_string(text->get());
+    return typed ? text->get() : string_value(text->get(), key.name != "sql");
+  }
+
+  /// Statements are not interpolated: a `$` of theirs stands for itself.
+  static std::string string_value(const std::string& text, bool interpolated) {
+    return toml_string(interpolated ? without_references(text) : text);
   }
 
   /// On one line, so that it can be followed by its origin.
-  std::string inlined(const toml::node& node) const {
+  std::string inlined(const toml::node& node, bool interpolated) const {
     if (reading_.unknown(node)) return std::string{unknown_value};
-    if (const auto* text = node.as_string()) return toml_string(text->get());
+    if (const auto* text = node.as_string()) return string_value(text->get(), interpolated);
     if (const auto* array = node.as_array()) {
       std::string all;
-      for (const toml::node& each : *array) all += (all.empty() ? "" : ", ") + inlined(each);
+      for (const toml::node& each : *array)
+        all += (all.empty() ? "" : ", ") + inlined(each, interpolated);
       return "[" + all + "]";
     }
     if (const auto* table = node.as_table()) {
       std::string all;
       for (const auto& [name, each] : *table) {
-        all += (all.empty() ? " " : ", ") + toml_key(name.str()) + " = " + inlined(each);
+        all +=
+            (all.empty() ? " " : ", ") + toml_key(name.str()) + " = " + inlined(each, interpolated);
       }
       return "{" + all + (all.empty() ? "}" : " }");
     }

@@ -47,7 +47,8 @@ KeySchema timeout(const std::string& name, const std::string& meaning, const std
           .example = name + " = \"" + usual + "\"",
           .otherwise = "\"" + usual + "\"",
           .least = 100,
-          .most = 10 * minute_milliseconds};
+          .most = 10 * minute_milliseconds,
+          .stores = StoreKinds::servers};
 }
 
 TableSchema store() {
@@ -82,18 +83,20 @@ TableSchema store() {
             .meaning = "Servers only. `run` refuses a server whose settings let a power cut take "
                        "back what was committed; `true` accepts it.",
             .example = "accept_relaxed_durability = true",
-            .otherwise = "false"},
+            .otherwise = "false",
+            .stores = StoreKinds::servers},
            {.name = "schema",
             .kind = Kind::text,
             .meaning = "PostgreSQL only: the schema that holds Onefold's tables.",
             .example = "schema = \"onefold\"",
-            .otherwise = "\"onefold\""},
+            .otherwise = "\"onefold\"",
+            .stores = StoreKinds::postgres},
            {.name = "pgbouncer",
             .kind = Kind::boolean,
-            .meaning = "PostgreSQL only: the server is behind PgBouncer in transaction mode. It is "
-                       "noticed in most cases.",
+            .meaning = "PostgreSQL only: PgBouncer in transaction mode; noticed in most cases.",
             .example = "pgbouncer = true",
-            .otherwise = "false"}}};
+            .otherwise = "false",
+            .stores = StoreKinds::postgres}}};
 }
 
 TableSchema source() {

@@ -31,6 +31,9 @@ enum class KeyKind {
   table_array,  ///< An array of tables, all with one schema.
 };
 
+/// The databases that a key is for; others refuse it.
+enum class StoreKinds { all, servers, postgres };
+
 struct KeySchema {
   std::string name;
   KeyKind kind = KeyKind::text;
@@ -41,6 +44,7 @@ struct KeySchema {
   std::vector<std::string> choices = {};
   std::int64_t least = 0;
   std::int64_t most = 0;
+  StoreKinds stores = StoreKinds::all;
 };
 
 struct TableSchema {

@@ -157,6 +157,10 @@ class Run(ShopTest):
         _, err = self.onefold("run", "--until-idle", code=78)
         self.assertIn("--accept-key-change", err)
         self.onefold("run", "--until-idle", "--accept-key-change", code=64)
+        for nothing in ("", " \t"):
+            _, err = self.onefold("run", "--until-idle", "--accept-key-change", "--reason",
+                                  nothing, code=64)
+            self.assertIn("the reason is empty", err)
         self.onefold("run", "--until-idle", "--accept-key-change", "--reason", "renamed")
         with self.database() as database:
             who, detail = database.execute("SELECT who, detail FROM onefold_audit").fetchone()

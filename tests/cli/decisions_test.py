@@ -190,6 +190,27 @@ class Transfer(DecisionsTest):
         _, err = self.onefold("dead", "import", "none.jsonl", code=65)
         self.assertIn("No such file", err)
 
+    def test_nonsense_is_refused_and_not_imported(self):
+        lines = self.export().splitlines(keepends=True)
+        dead = next(i for i, line in enumerate(lines) if b'"kind":"dead"' in line)
+        good = json.loads(lines[dead])
+        other = self.other()
+        claim = {**good["keys"][0]["claim"], "outcome": "applied"}
+        for change in ({"attempts": -1}, {"count": 1e300}, {"handler": "a\x1bb"},
+                       {"keys": [{**good["keys"][0], "form": "none"}]},
+                       {"keys": [{**good["keys"][0], "claim": claim}]},
+                       {"keys": good["keys"] * 2}):
+            (self.folder / "dead.jsonl").write_bytes(
+                lines[0] + json.dumps({**good, **change}).encode() + b"\n")
+            out, err = self.onefold("dead", "import", "dead.jsonl", "-c", other, code=65)
+            self.assertEqual(out, "imported 0 events\n")
+            self.assertIn("dead.jsonl:2: ", err)
+            self.assertEqual(self.export(config=other).count(b"\n"), 1)
+        (self.folder / "dead.jsonl").write_bytes(lines[0] + lines[dead] * 2)
+        out, err = self.onefold("dead", "import", "dead.jsonl", "-c", other, code=65)
+        self.assertEqual(out, "imported 1 event\n")
+        self.assertIn("dead.jsonl:3: it has a key that stands in this file already", err)
+
     def test_other_key_rules_are_refused(self):
         (self.folder / "dead.jsonl").write_bytes(self.export())
         (self.folder / "other.toml").write_text(

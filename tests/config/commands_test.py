@@ -68,6 +68,32 @@ class Show(Config):
         self.assertEqual(shown["consumer"]["billing"]["handler"][1]["sql"],
                          "DELETE FROM payment\nWHERE 1 = 0")
 
+    def test_what_is_read_again_means_the_same(self):
+        odd = "$${HOME} \\u202E \\u001B \\u007F \\u0085 é €"
+        self.write("onefold.toml", self.text.replace("literal:shop", "literal:" + odd))
+        out, _ = self.onefold("config", "show")
+        self.assertIn("$${HOME}", out)
+        for character in "\u202e\x1b\x7f\x85":
+            self.assertNotIn(character, out)
+        self.assertIn("é €", out)
+        self.assertEqual(tomllib.loads(out)["source"]["orders"]["identity"]["source"],
+                         "literal:$${HOME} \u202e \x1b \x7f \x85 é €")
+        self.write("shown.toml", out)
+        again, _ = self.onefold("config", "show", "-c", "shown.toml", HOME="elsewhere")
+        self.assertEqual(again, out)
+        self.onefold("check", "-c", "shown.toml")
+
+    def test_keys_of_servers_stand_only_with_servers(self):
+        for url, servers, postgres in (("sqlite:shop.db", False, False),
+                                       ("mariadb://u@h/d", True, False),
+                                       ("postgres://u@h/d", True, True)):
+            self.write("onefold.toml", self.text.replace("sqlite:shop.db", url))
+            shown = tomllib.loads(self.onefold("config", "show")[0])["store"]
+            for key in ("connect_timeout", "accept_relaxed_durability"):
+                self.assertEqual(key in shown, servers, (url, key))
+            for key in ("schema", "pgbouncer"):
+                self.assertEqual(key in shown, postgres, (url, key))
+
     def test_origins(self):
         self.write("onefold.toml", self.text.replace("shop.db", "${DB:-shop}.db"))
         out, _ = self.onefold("config", "show", "--origin", DB="other",

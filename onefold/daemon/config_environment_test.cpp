@@ -188,6 +188,16 @@ TEST(ConfigEnvironment, NamesThatOnlyDifferInADashAreAmbiguous) {
   EXPECT_NE(loaded.problems[0].text.find("a-b.id_max"), std::string::npos) << shown(loaded);
 }
 
+TEST(ConfigEnvironment, AUrlInThePlaceOfANameIsNotShown) {
+  for (const char* line : {R"(url_env = "postgres://u:horse@h/d")", R"(url_env = "u:horse@h")",
+                           R"(url_file = "postgres://u:horse@h/d")", R"(url = "u:horse@h/d")"}) {
+    const LoadedConfig loaded = parse_config(with_line(3, line), "a.toml", {});
+    ASSERT_EQ(loaded.problems.size(), 1U) << line;
+    const ConfigProblem& problem = loaded.problems.at(0);
+    EXPECT_EQ((problem.text + problem.hint).find("horse"), std::string::npos) << problem.text;
+  }
+}
+
 TEST(ConfigEnvironment, WithoutItWhatDependsOnItIsNoProblem) {
   std::string text = with_line(3, "url = \"sqlite:${NONE}\"");
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{

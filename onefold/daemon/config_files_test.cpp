@@ -235,7 +235,7 @@ TEST_F(ConfigSecret, WhatIsInForceIsShownWithItsOriginAndWithoutIt) {
   }
   const std::string path = folder_ + "/a.toml";
   for (const std::string& line :
-       {"[store] url = \"sqlite:u:***@x\" # " + path + ":3:7\n",
+       {"[store] url = \"sqlite:***@x\" # " + path + ":3:7\n",
         "[source.orders] depth_max = 9 # " + path + ":8:13\n",
         std::string{"[source.orders] id_max = 512 # default\n"},
         "[consumer.billing] sources = [\"orders\"] # " + path + ":10:11\n",

@@ -23,8 +23,13 @@ class Secret {
 /// Always "***".
 std::ostream& operator<<(std::ostream& out, const Secret& secret);
 
-/// A URL as it may be shown: the password before an `@`, and every parameter that is named like a
-/// password, are "***". A URL without either is shown as it is. Not yet escaped for terminals.
+/// A URL as it may be shown: what stands between the first `:` after "scheme://" and the last `@`,
+/// and every parameter that is named like a password, are "***". In doubt more is hidden: what
+/// follows a `:` and is no port, and what is no URL. Not yet escaped for terminals.
 std::string masked_url(std::string_view url);
+
+/// Whether the name of a variable or a file may be a URL that was written in the wrong place. Such
+/// a name is not shown, for it may hold a password.
+bool may_be_url(std::string_view name);
 
 }  // namespace onefold

@@ -55,8 +55,8 @@ std::optional<std::string> contents(int descriptor) {
   return text;
 }
 
-std::variant<std::string, Defect> read_secret_file(const std::string& path) {
-  const std::string name = "the file " + printable(path);
+std::variant<std::string, Defect> read_secret_file(const std::string& path,
+                                                   const std::string& name) {
   if (path.find('\0') != std::string::npos) {
     return Defect{name + " cannot be read: a NUL character stands in its name", "correct the name"};
   }
@@ -71,7 +71,7 @@ std::variant<std::string, Defect> read_secret_file(const std::string& path) {
   }
   if ((status.st_mode & (S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH)) != 0) {
     return Defect{"others may read or write " + name + ", and it holds a secret",
-                  "run: chmod 600 " + printable(path)};
+                  may_be_url(path) ? "run chmod 600 on it" : "run: chmod 600 " + printable(path)};
   }
   auto text = contents(file.descriptor());
   if (!text) return Defect{name + " cannot be read: " + std::strerror(errno), {}};
@@ -81,6 +81,13 @@ std::variant<std::string, Defect> read_secret_file(const std::string& path) {
   if (text->ends_with('\n')) text->pop_back();
   if (text->ends_with('\r')) text->pop_back();
   return *std::move(text);
+}
+
+/// "the file shop.url"; without the name if that may be the secret itself, in the wrong place.
+std::string told(const std::string& noun, const std::string& written, const std::string& shown,
+                 const std::string& key) {
+  if (may_be_url(written)) return noun + " that \"" + key + "\" names";
+  return noun + " " + printable(shown);
 }
 
 std::string defect_of(const std::string& secret) {
@@ -123,16 +130,20 @@ std::optional<Secret> TableReader::secret(const std::string& key) const {
   std::string what;
   if (used == variable_key) {
     const auto variable = reading_.options().environment->find(*value);
-    what = "the environment variable " + printable(*value);
+    what = told("the environment variable", *value, *value, used);
     if (variable == reading_.options().environment->end()) {
-      problem(used, what + " is not set", "set it to the value of \"" + key + "\"");
+      problem(used, what + " is not set",
+              may_be_url(*value)
+                  ? "\"" + used + "\" takes the name of a variable; write the value itself to \"" +
+                        key + "\""
+                  : "set it to the value of \"" + key + "\"");
       return std::nullopt;
     }
     found = variable->second;
   } else {
     const std::string path = relative_to(folder(used), *value);
-    what = "the file " + printable(path);
-    auto read = read_secret_file(path);
+    what = told("the file", *value, path, used);
+    auto read = read_secret_file(path, what);
     if (const auto* defect = std::get_if<Defect>(&read)) {
       problem(used, defect->text, defect->hint);
       return std::nullopt;

@@ -12,6 +12,30 @@
 namespace onefold::postgres {
 namespace {
 
+TEST(PostgresSettings, AConnectionWhosePasswordHasNoClearEndIsRefusedWithoutShowingIt) {
+  for (const char* url :
+       {"postgres://u:a/horse@127.0.0.1:1/d", "postgres://u:p@horse@h/d",
+        "postgresql://h/d?password=hor@se", "postgres://u:horse", "postgres://u:horse/d"}) {
+    Options options;
+    options.connection = url;
+    try {
+      require_sense(options);
+      ADD_FAILURE() << url;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::bad_configuration);
+      const std::string words = error.what();
+      EXPECT_EQ(words.find("hor"), std::string::npos) << words;
+      EXPECT_NE(words.find('%'), std::string::npos) << words;
+    }
+  }
+  for (const char* url : {"postgres://u:a%2Fb%40c@h:1/d", "postgres:///d?host=/run", "dbname=d",
+                          "postgres://[::1]:5432,h:1/d"}) {
+    Options options;
+    options.connection = url;
+    EXPECT_NO_THROW(require_sense(options)) << url;
+  }
+}
+
 TEST(PostgresValues, TextsThatAreUtf8StayReadable) {
   for (const std::string text : {"", "evt_1", "é", "\u212b", "\U0001f600", "'; --", "a\\xb"}) {
     EXPECT_EQ(stored_text(text), text);

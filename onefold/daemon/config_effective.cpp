@@ -131,6 +131,8 @@ class Effective {
     const auto* text = node.as_string();
     if (text == nullptr || reading_.unknown(node)) return inlined(node, key.name != "sql");
     if (key.kind == KeyKind::secret) return string_value(masked_url(text->get()), true);
+    // A URL in the place of a name may hold a password.
+    if (key.name.starts_with("url_") && may_be_url(text->get())) return toml_string("***");
     // A variable that fills a number or a truth has been read as one.
     const bool typed = key.kind == KeyKind::integer || key.kind == KeyKind::boolean;
     return typed ? text->get() : string_value(text->get(), key.name != "sql");

@@ -196,6 +196,13 @@ TEST(ConfigEnvironment, AUrlInThePlaceOfANameIsNotShown) {
     const ConfigProblem& problem = loaded.problems.at(0);
     EXPECT_EQ((problem.text + problem.hint).find("horse"), std::string::npos) << problem.text;
   }
+  const ConfigReadingOptions without{.environment = std::nullopt};
+  const LoadedConfig loaded =
+      parse_config(with_line(3, R"(url_env = "postgres://u:horse@h")"), "a.toml", without);
+  ASSERT_FALSE(loaded.effective.empty());
+  for (const EffectiveKey& key : loaded.effective) {
+    EXPECT_EQ(key.value.find("horse"), std::string::npos) << key.value;
+  }
 }
 
 TEST(ConfigEnvironment, WithoutItWhatDependsOnItIsNoProblem) {

@@ -108,7 +108,7 @@ class Show(Config):
         url = "sqlite:shop:correct-horse@x.db?password=correct-horse"
         self.write("onefold.toml", self.text.replace("sqlite:shop.db", url))
         out, err = self.onefold("config", "show", "--origin")
-        self.assertIn('url = "sqlite:shop:***@x.db?password=***"', out)
+        self.assertIn('url = "***"', out)
         self.assertNotIn("correct-horse", out + err)
         self.write("store-url", url + "\n").chmod(0o600)
         self.write("onefold.toml", self.text.replace('url = "sqlite:shop.db"',

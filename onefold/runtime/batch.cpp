@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "onefold/formats/fingerprint.h"
 
@@ -210,7 +211,9 @@ std::vector<Deferral> Unit::deferrals(ConsumerId consumer, std::string_view sour
     if (deferral.handler.empty() && item.route != nullptr) deferral.handler = item.route->scope;
     deferrals.push_back(std::move(deferral));
   }
-  std::ranges::stable_sort(deferrals, {}, &Deferral::key);
+  std::ranges::sort(deferrals, [](const Deferral& left, const Deferral& right) {
+    return std::tie(left.key, left.fingerprint) < std::tie(right.key, right.fingerprint);
+  });
   return deferrals;
 }
 

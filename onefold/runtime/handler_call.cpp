@@ -47,11 +47,12 @@ std::optional<std::vector<Answer>> answers_to(std::span<const Event* const> even
     return call(events, handler, context);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::permanent) throw;
+    return {};
   } catch (const Interruption&) {
     throw;
-  } catch (...) {  // A rerun asks again for each event, and keeps what is thrown then.
+  } catch (...) {
+    return {};  // A rerun asks again for each event, and keeps what is thrown then.
   }
-  return {};
 }
 
 }  // namespace onefold

@@ -71,7 +71,7 @@ bool has_business_key(const std::vector<KeySpec>& keys) {
 }
 
 /// What is compared under a business key, in words.
-std::string compared(std::set<std::string> pointers) {
+std::string compared(const std::set<std::string>& pointers) {
   return pointers.empty() ? "all" : joined({pointers.begin(), pointers.end()});
 }
 

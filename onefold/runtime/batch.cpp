@@ -211,8 +211,9 @@ std::vector<Deferral> Unit::deferrals(ConsumerId consumer, std::string_view sour
     if (deferral.handler.empty() && item.route != nullptr) deferral.handler = item.route->scope;
     deferrals.push_back(std::move(deferral));
   }
+  // Deliveries stand in the order of their arrival.
   std::ranges::sort(deferrals, [](const Deferral& left, const Deferral& right) {
-    return std::tie(left.key, left.fingerprint) < std::tie(right.key, right.fingerprint);
+    return std::tie(left.key, left.delivery) < std::tie(right.key, right.delivery);
   });
   return deferrals;
 }

@@ -85,7 +85,8 @@ class KeysReader {
                                        R"({ b = "/b" }])");
       return;
     }
-    const auto& [name, node] = *table.begin();
+    const auto first = table.begin();  // What it points to lives in it.
+    const auto& [name, node] = *first;
     check_name(name.str(), "name of the key", ConfigReading::place(name), reading_);
     if (name.str() == "event") {
       reading_.problem(name, "\"event\" is the name of the event's own identity",

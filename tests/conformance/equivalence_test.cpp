@@ -108,9 +108,9 @@ class Player {
           ledger.record({&wanted, 1}, ClaimMode::claim_first);
         } else {
           ledger.record({&wanted, 1}, ClaimMode::optimistic);
-          held_.insert(step.number);
         }
-        amount_of(*transaction_, row);
+        amount_of(*transaction_, row);  // Waits: only now is known that it worked.
+        held_.insert(step.number);
         break;
       case Step::set_aside:
       case Step::conflict:

@@ -76,12 +76,16 @@ Connection::Connection(const Options& options)
   try {
     prepare_session(options);
   } catch (...) {
-    if (!borrowed_) PQfinish(handle_);
+    close();  // Nobody else will: there is no connection yet whose end could do it.
     throw;
   }
 }
 
 Connection::~Connection() {
+  close();
+}
+
+void Connection::close() noexcept {
   if (!borrowed_) {
     PQfinish(handle_);
     return;

@@ -120,6 +120,8 @@ class Connection {
   friend class Burst;
 
   void open(const Options& options);
+  /// Ends what is ours; a borrowed connection is left as it was.
+  void close() noexcept;
   void prepare_session(const Options& options);
 
   std::string schema_;

@@ -85,7 +85,7 @@ void complain_about_gone(const std::vector<std::int64_t>& gone, const OpenedStor
   for (const std::int64_t id : gone) {
     if (numbers.size() < named) numbers.push_back(std::to_string(id));
   }
-  if (gone.size() > named) numbers.push_back("others");
+  if (gone.size() > named) numbers.emplace_back("others");
   complain("nothing is set aside under " + joined(numbers) +
                ": never was, or somebody has settled it meanwhile; nothing was changed there",
            "onefold dead list" + opened.config_argument + " shows what there is");

@@ -29,7 +29,11 @@ std::optional<std::int64_t> number_from(std::string_view text) {
 }
 
 std::optional<std::chrono::seconds> unit_of(char letter) {
-  using namespace std::chrono;
+  using std::chrono::days;
+  using std::chrono::hours;
+  using std::chrono::minutes;
+  using std::chrono::seconds;
+  using std::chrono::weeks;
   switch (letter) {
     case 's':
       return seconds{1};

@@ -37,12 +37,11 @@ bool could_not_be_read(const Chapter& chapter) {
 
 std::string dead_text(const InboxRecord& record, const Chapter& chapter) {
   const std::string at = format_rfc3339(record.recorded_at);
-  const std::string what =
-      could_not_be_read(chapter)
-          ? "something that carries this id could not be read as an event; set "
-            "aside as dead at " +
-                at + ".\n"
-          : "set aside as dead at " + at + "; nothing of it was applied.\n";
+  std::string what = could_not_be_read(chapter)
+                         ? "something that carries this id could not be read as an event; set "
+                           "aside as dead at " +
+                               at + ".\n"
+                         : "set aside as dead at " + at + "; nothing of it was applied.\n";
   if (!record.waiting) {
     return what + "    It was given up: its bytes are gone, and its key stays claimed.\n";
   }

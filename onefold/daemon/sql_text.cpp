@@ -61,10 +61,6 @@ const std::vector<std::string>& allowed() {
   return words;
 }
 
-bool is_space(char c) noexcept {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
-}
-
 bool starts_name(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
          static_cast<unsigned char>(c) >= 0x80;
@@ -295,16 +291,7 @@ SqlText read_sql(std::string_view sql, SqlDialect dialect) {
 }
 
 std::string sql_beginning(std::string_view sql) {
-  std::string line;
-  for (const char c : sql) {
-    if (!is_space(c)) {
-      line += c;
-    } else if (!line.empty() && line.back() != ' ') {
-      line += ' ';
-    }
-  }
-  if (!line.empty() && line.back() == ' ') line.pop_back();
-  return printable(line, beginning_bytes_max);
+  return printable(single_spaced(sql), beginning_bytes_max);
 }
 
 }  // namespace onefold

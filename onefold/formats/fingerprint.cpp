@@ -185,7 +185,7 @@ Fingerprint Fingerprinter::of_fields(const JsonValue& data, std::span<const std:
   for (const std::string& pointer : pointers) {
     const auto value = data.at(pointer);
     state_->write_text(string_mark, pointer);
-    if (value && state_->counts(*value) && !state_->is_ignored(pointer)) {
+    if (value && !state_->is_ignored(pointer)) {
       state_->write(*value);
     } else {
       state_->text.push_back(absent_mark);

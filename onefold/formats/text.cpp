@@ -217,4 +217,18 @@ std::string printable(std::string_view text, std::size_t bytes_max) {
   return safe;
 }
 
+std::string single_spaced(std::string_view text) {
+  constexpr std::string_view spaces = " \t\n\r\f\v";
+  std::string line;
+  for (const char character : text) {
+    if (spaces.find(character) == std::string_view::npos) {
+      line += character;
+    } else if (!line.empty() && line.back() != ' ') {
+      line += ' ';
+    }
+  }
+  if (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
 }  // namespace onefold

@@ -22,5 +22,7 @@ std::optional<std::vector<std::byte>> decode_base64(std::string_view text);
 /// For terminals and logs: control characters, invalid UTF-8 and direction overrides become \u00XX
 /// or \xXX; more than `bytes_max` is cut and marked with "…".
 std::string printable(std::string_view text, std::size_t bytes_max = 200);
+/// On one line: white space, however much of it, becomes one blank, and none at the ends.
+std::string single_spaced(std::string_view text);
 
 }  // namespace onefold

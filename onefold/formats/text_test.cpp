@@ -18,6 +18,12 @@ std::string reformatted(std::string_view text) {
   return time ? format_rfc3339(*time) : "absent";
 }
 
+TEST(Text, SingleSpacedIsOneLine) {
+  EXPECT_EQ(single_spaced("  INSERT\n\tINTO  a\r\n"), "INSERT INTO a");
+  EXPECT_EQ(single_spaced(" \n\v\f"), "");
+  EXPECT_EQ(single_spaced("a"), "a");
+}
+
 TEST(Text, ReadsRfc3339) {
   const std::vector<std::pair<const char*, const char*>> cases{
       {"2026-11-30T14:00:00Z", "2026-11-30T14:00:00Z"},

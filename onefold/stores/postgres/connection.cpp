@@ -41,13 +41,7 @@ bool controls_transaction(std::string_view sql) {
 }
 
 std::string beginning_of(std::string_view sql) {
-  std::string line;
-  for (const char c : sql.substr(0, 2 * beginning_bytes_max)) {
-    const bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
-    if (!space) line += c;
-    if (space && !line.empty() && line.back() != ' ') line += ' ';
-  }
-  return printable(line, beginning_bytes_max);
+  return printable(single_spaced(sql.substr(0, 2 * beginning_bytes_max)), beginning_bytes_max);
 }
 
 /// Called by libpq for every result of the connection.

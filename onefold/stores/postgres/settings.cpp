@@ -6,19 +6,10 @@
 #include <algorithm>
 #include <map>
 
+#include "onefold/formats/text.h"
+
 namespace onefold::postgres {
 namespace {
-
-/// libpq's words have several lines, and tabs.
-std::string on_one_line(const std::string& text) {
-  std::string line;
-  for (const char c : text) {
-    const bool space = c == '\n' || c == '\t' || c == ' ';
-    if (!space) line += c;
-    if (space && !line.empty() && line.back() != ' ') line += ' ';
-  }
-  return line.substr(0, line.find_last_not_of(' ') + 1);
-}
 
 constexpr int oldest_version = 130'000;
 
@@ -168,7 +159,7 @@ std::string place_of(const Options& options) {
   const std::string code =
       quick ? code_of_refusal(names, values, options.connect_timeout) : std::string{};
   throw Error{kind_of(code, Part::own), fmt::format("PostgreSQL: cannot connect to {}: {}",
-                                                    place_of(options), on_one_line(words))};
+                                                    place_of(options), single_spaced(words))};
 }
 
 std::string relaxed_setting(const Server& server) {

@@ -149,7 +149,9 @@ void Worker::stop(const Error& error) {
   std::string text = "consumer '" + subscription_.consumer.name + "' stops: " + error.what();
   if (error.contract_violation()) text += who_broke_it();
   step_ = Step::stopped;
-  throw Error{error.kind(), text};
+  // What no handler can have caused is no event's fault either: a person has to change something.
+  const bool nobodys = error.kind() == ErrorKind::permanent;
+  throw Error{nobodys ? ErrorKind::bad_configuration : error.kind(), text};
 }
 
 void Worker::lose_source(const Error& error) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -242,6 +243,25 @@ TEST_P(FailureTest, AHandlerThatBreaksTheContractStopsTheConsumer) {
   EXPECT_EQ(world.worker->next(), Step::stopped);
   EXPECT_EQ(world.cell("A"), 0);
   EXPECT_TRUE(world.broker.acknowledged().empty());
+}
+
+/// An error that is no handler's, and that will come again, is not called the events' own.
+TEST_P(FailureTest, AFailureOutsideOfHandlersBlamesNoEvent) {
+  for (const char* id : {"e1", "e2"}) world.broker.add(payment(id));
+  world.script.fail(Call::claim, ErrorKind::permanent);
+  std::optional<ErrorKind> thrown;
+  try {
+    world.run_once();
+  } catch (const Error& error) {
+    thrown = error.kind();
+  }
+  EXPECT_EQ(thrown, ErrorKind::bad_configuration);
+  world.stop();
+  EXPECT_TRUE(world.deferred().empty());
+  EXPECT_EQ(world.cell("A"), 0);
+  world.run_once();
+  EXPECT_EQ(world.cell("A"), 20);
+  EXPECT_EQ(world.count(Outcome::applied), 2);
 }
 
 TEST_P(FailureTest, ASourceThatFailsIsOpenedAgain) {

@@ -90,7 +90,10 @@ ErrorKind kind_of(std::string_view code, Part part) noexcept {
   if (is_environment(code)) return ErrorKind::unavailable;
   if (is_one_of(code, violation_codes)) return ErrorKind::contract_violation;
   if (is_one_of(code.substr(0, 2), configuration_classes)) return ErrorKind::bad_configuration;
-  return ErrorKind::permanent;
+  // Only what a handler has written, or a constraint that waits for COMMIT, can be an event's
+  // fault.
+  const bool is_theirs = part == Part::handler || part == Part::commit;
+  return is_theirs ? ErrorKind::permanent : ErrorKind::bad_configuration;
 }
 
 Failure failure_of(const ::PGresult* result, Part part, std::string_view doing) {

@@ -20,7 +20,7 @@ class DatabaseSession final : public Session {
   DatabaseSession(const Options& options, std::shared_ptr<Doubts> doubts)
       : link_{std::make_shared<Link>(options, std::move(doubts))},
         event_sources_max_{options.event_sources_max} {
-    if (options.notify) tell_doubts(options.notify);
+    tell_doubts(link_->connection, *link_->doubts, options.notify);
   }
 
   std::unique_ptr<Transaction> begin() override { return std::make_unique<OpenTransaction>(link_); }
@@ -30,7 +30,6 @@ class DatabaseSession final : public Session {
   std::optional<std::int32_t> scope(const ScopeName& name) override;
 
  private:
-  void tell_doubts(const std::function<void(const std::string&)>& notify);
   std::optional<std::int32_t> find(const ScopeName& name);
   bool has_room(const ScopeName& name);
   std::optional<std::int32_t> allot(const ScopeName& name);
@@ -38,19 +37,6 @@ class DatabaseSession final : public Session {
   std::shared_ptr<Link> link_;
   int event_sources_max_;
 };
-
-/// A second witness only: the claims decide.
-void DatabaseSession::tell_doubts(const std::function<void(const std::string&)>& notify) {
-  for (const std::string& each : link_->doubts->take()) {
-    Arguments arguments;
-    arguments.text(each);
-    const Result result =
-        link_->connection.run("SELECT coalesce(pg_xact_status($1::xid8), 'too old to tell')",
-                              std::move(arguments), "asking about a commit");
-    notify(fmt::format("PostgreSQL: transaction {}, whose answer to COMMIT was lost, is {}", each,
-                       Row{result.get(), 0}.text(0)));
-  }
-}
 
 std::optional<std::int32_t> DatabaseSession::find(const ScopeName& name) {
   Arguments arguments;

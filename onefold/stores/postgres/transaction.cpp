@@ -21,17 +21,6 @@ bool leaves_doubt(const Failure& failure) {
 
 }  // namespace
 
-void Doubts::add(std::string transaction) {
-  if (transaction.empty()) return;
-  const std::lock_guard lock{mutex_};
-  transactions_.push_back(std::move(transaction));
-}
-
-std::vector<std::string> Doubts::take() {
-  const std::lock_guard lock{mutex_};
-  return std::exchange(transactions_, {});
-}
-
 OpenTransaction::OpenTransaction(std::shared_ptr<Link> link)
     : link_{std::move(link)},
       health_{link_->connection},

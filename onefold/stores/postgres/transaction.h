@@ -1,28 +1,16 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
-#include <vector>
 
 #include "onefold/store.h"
 #include "onefold/stores/postgres/connection.h"
+#include "onefold/stores/postgres/doubts.h"
 #include "onefold/stores/postgres/health.h"
 #include "onefold/stores/postgres/ledger.h"
 #include "onefold/stores/postgres/statements.h"
 
 namespace onefold::postgres {
-
-/// Transactions whose answer to COMMIT was lost, until a new session has asked what became of them.
-class Doubts {
- public:
-  void add(std::string transaction);
-  std::vector<std::string> take();
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> transactions_;
-};
 
 /// A connection with what its session knows. Shared, so that a transaction may outlive its session.
 struct Link {

@@ -99,6 +99,24 @@ TEST_P(FailureTest, ASwallowedErrorIsNotCommitted) {
   EXPECT_EQ(world.count(Outcome::dead), 1);
 }
 
+TEST_P(FailureTest, TheHandlerThatSwallowedAnErrorIsNamedAndNotTheNext) {
+  world.consumer.handlers.clear();
+  world.consumer.on(
+      {.name = "careless", .type = "payment", .handle = [](const auto&, auto& context) {
+         try {
+           context.sql().change("no such statement", {});
+         } catch (const Error&) {  // NOLINT: what a careless handler does
+         }
+         return Answer::done();
+       }});
+  world.consumer.on({.name = "innocent", .type = "payment", .handle = test::add_ten});
+  world.broker.add(payment("e1"));
+  world.run_once();
+  EXPECT_EQ(world.cell("A"), 0);
+  ASSERT_EQ(world.deferred().size(), 1U);
+  EXPECT_EQ(world.deferred().front().handler, "careless");
+}
+
 TEST_P(FailureTest, ARetryIsTriedThreeTimesInPlace) {
   std::map<std::string, int> calls;
   world.consumer.handlers.clear();
@@ -272,6 +290,25 @@ TEST_P(FailureTest, ASourceThatFailsIsOpenedAgain) {
   EXPECT_EQ(world.cell("A"), 20);
   EXPECT_EQ(world.count(Outcome::applied), 2);
   EXPECT_GE(world.broker.opened(), 2);
+  // What a log did not hear is not said again: it goes on behind what was committed.
+  EXPECT_EQ(world.broker.unacknowledged(), GetParam() == SourceClass::queue ? 0U : 2U);
+}
+
+TEST(Failure, P10_ARestoreBeforeTheFirstCommitOfAProcessIsNoticed) {
+  World world{SourceClass::owned_log};
+  world.broker.add(payment("e0"));
+  world.start();
+  world.run();
+  const auto backup = world.model->snapshot();
+  world.broker.add(payment("e1"));
+  world.run();
+  world.broker.add(payment("e2"));
+  world.start();
+  while (world.worker->next() == Step::receive) world.step();
+  world.model->restore(backup);
+  world.run();
+  EXPECT_EQ(world.cell("A"), 30);
+  EXPECT_EQ(world.broker.repositioned(), 1);
 }
 
 TEST(Failure, P10_ARestoredDatabaseRewindsAnOwnedLog) {

@@ -29,6 +29,7 @@ class Identifier {
   void identify(std::span<Item> parts, Session& session);
   /// Forgets everything learnt from the database.
   void forget_scopes() { scopes_.clear(); }
+  bool knows_scopes() const noexcept { return !scopes_.empty(); }
   /// Forgets routes that hostile event types could pile up (P12). No item may hold one.
   void trim();
 

@@ -18,6 +18,7 @@
 #include "onefold/runtime/connection.h"
 #include "onefold/runtime/handler_call.h"
 #include "onefold/runtime/identifier.h"
+#include "onefold/runtime/step.h"
 #include "onefold/source.h"
 
 namespace onefold {
@@ -29,28 +30,6 @@ struct Subscription {
   SourceFactory source;
   ClaimMode mode = ClaimMode::claim_first;
   std::vector<std::string> id_prefixes;  ///< Of all sources of the consumer.
-};
-
-/// The life of a batch, one step at a time: the order of these names is the guarantee.
-enum class Step {
-  receive,
-  identify,
-  begin,
-  claim,
-  handle,
-  seal,  ///< Reruns only: the event's statements have finished, so that exactly it is to blame.
-  record,
-  advance,
-  commit,
-  acknowledge,
-  stopped,
-};
-const char* to_string(Step step) noexcept;
-
-enum class StepResult {
-  progressed,
-  idle,     ///< The source had nothing.
-  waiting,  ///< After a failure: it is not time yet.
 };
 
 /// Takes deliveries of one subscription through the loop: a small object without a thread: whoever
@@ -77,6 +56,12 @@ class Worker {
   /// Nothing is in hand, and the source has handed out all there is.
   bool at_end() const { return at_rest() && source_ && source_->at_end(); }
   const Totals& totals() const noexcept { return totals_; }
+  /// What the rest of a run depends on, see worker_state.cpp.
+  struct State {
+    std::uint64_t digest = 0;
+    bool in_doubt = false;  ///< Times of commits in doubt are a part of it.
+  };
+  State state() const;
 
  private:
   enum class Plan { optimistic, claim_first, rerun };

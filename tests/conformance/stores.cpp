@@ -17,8 +17,7 @@ constexpr int few_sources = 3;
 
 class MemoryDatabase final : public Database {
  public:
-  explicit MemoryDatabase(bool late_errors)
-      : model_{memory::open_model({.sources_max = few_sources, .late_errors = late_errors})} {
+  explicit MemoryDatabase(const memory::Options& options) : model_{memory::open_model(options)} {
     model_->housekeeping()->migrate();
   }
   Store& store() override { return *model_; }
@@ -33,10 +32,19 @@ class MemoryDatabase final : public Database {
 };
 
 std::unique_ptr<Database> memory_database() {
-  return std::make_unique<MemoryDatabase>(false);
+  return std::make_unique<MemoryDatabase>(memory::Options{.sources_max = few_sources});
 }
-std::unique_ptr<Database> pipelined_memory_database() {
-  return std::make_unique<MemoryDatabase>(true);
+std::unique_ptr<Database> memory_database_as_postgres() {
+  return std::make_unique<MemoryDatabase>(
+      memory::Options{.sources_max = few_sources, .late_errors = true});
+}
+std::unique_ptr<Database> memory_database_as_mariadb() {
+  return std::make_unique<MemoryDatabase>(
+      memory::Options{.sources_max = few_sources, .smallest_gives_up = true});
+}
+std::unique_ptr<Database> memory_database_as_sqlite() {
+  return std::make_unique<MemoryDatabase>(
+      memory::Options{.sources_max = few_sources, .single_writer = true});
 }
 
 /// In memory where the system has such a folder: the suite loses no power, and need not wait for a
@@ -94,7 +102,9 @@ std::unique_ptr<Database> sqlite_database() {
 std::vector<StoreUnderTest> all_stores() {
   std::vector<StoreUnderTest> stores{
       {"memory", memory_database, few_sources, /*one_thread=*/true, /*interleaves=*/true},
-      {"memory_pipelined", pipelined_memory_database, few_sources, true, true},
+      {"memory_as_postgres", memory_database_as_postgres, few_sources, true, true},
+      {"memory_as_mariadb", memory_database_as_mariadb, few_sources, true, true},
+      {"memory_as_sqlite", memory_database_as_sqlite, few_sources, true, false},
       {"sqlite", sqlite_database, few_sources, false, false},
   };
 #ifdef ONEFOLD_TEST_WITH_POSTGRES

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "onefold/error.h"
@@ -54,11 +58,15 @@ struct ScopeRow {
   bool counts = false;  ///< Towards the consumer's limit of event sources.
 };
 
+/// Rows are never changed, only replaced: copies of tables share them.
+using InboxRow = std::shared_ptr<const InboxRecord>;
+using DeferredRow = std::shared_ptr<const DeferredRecord>;
+
 /// The rows that transactions write. In a write set each row stands as it will be committed:
 /// whoever wrote a row holds it, so nobody else can change it meanwhile.
 struct Tables {
-  std::map<Key, InboxRecord> inbox;
-  std::map<DeferredId, DeferredRecord> deferred;
+  std::map<Key, InboxRow> inbox;
+  std::map<DeferredId, DeferredRow> deferred;
   std::map<PositionId, PositionRow> positions;
   std::map<ConsumerId, std::int64_t> touches;  ///< Of the consumer rows: how often.
   Cells cells;
@@ -73,17 +81,70 @@ struct Committed {
   bool migrated = false;
 };
 
-/// All that an open transaction can undo.
-struct Work {
-  Tables writes;
-  std::optional<Tables> savepoint;
-  std::optional<Error> poison;  ///< The first failure: thrown again by every later call.
+/// The row of a write set as it was before a change; absent if it was not there.
+template <class Table>
+struct Before {
+  Table Tables::* table;
+  typename Table::key_type id;
+  std::optional<typename Table::mapped_type> row;
+};
+using Change = std::variant<Before<decltype(Tables::inbox)>, Before<decltype(Tables::deferred)>,
+                            Before<decltype(Tables::positions)>, Before<decltype(Tables::touches)>,
+                            Before<decltype(Tables::cells)>>;
+
+/// What an open transaction has written, and how to undo it: statements, steps and savepoints are
+/// places in the list of changes.
+class WriteSet {
+ public:
+  const Tables& rows() const noexcept { return rows_; }
+  std::size_t size() const noexcept { return changes_.size(); }
+
+  template <class Table>
+  void put(Table Tables::* table, const typename Table::key_type& id,
+           typename Table::mapped_type row) {
+    const auto [place, is_new] = (rows_.*table).try_emplace(id, row);
+    if (is_new) {
+      changes_.emplace_back(Before<Table>{table, id, {}});
+    } else {
+      changes_.emplace_back(Before<Table>{table, id, std::exchange(place->second, std::move(row))});
+    }
+  }
+  template <class Table>
+  void erase(Table Tables::* table, const typename Table::key_type& id) {
+    const auto found = (rows_.*table).find(id);
+    if (found == (rows_.*table).end()) return;
+    changes_.emplace_back(Before<Table>{table, id, std::move(found->second)});
+    (rows_.*table).erase(found);
+  }
+  /// Forgets the changes since there were `size`.
+  void undo_to(std::size_t size);
+  /// The same, as changes that can be undone themselves.
+  void reverse_to(std::size_t size);
+  /// For the commit: empties the rows.
+  Tables release() noexcept { return std::exchange(rows_, {}); }
+
+ private:
+  Tables rows_;
+  std::vector<Change> changes_;
+};
+
+/// A moment of an open transaction.
+struct Mark {
+  std::size_t writes = 0;
+  std::optional<std::size_t> savepoint;
+  std::optional<Error> poison;
 };
 
 struct OpenTransaction {
-  Work work;
-  std::optional<Work> mark;  ///< As it was when the scheduler began the step.
-  int waits_for = 0;         ///< The session it was blocked by, until it runs again.
+  std::uint64_t number = 0;  ///< Among all transactions there ever were.
+  WriteSet writes;
+  std::optional<std::size_t> savepoint;  ///< A size of the write set.
+  std::optional<Error> poison;           ///< The first failure: thrown again by every later call.
+  std::optional<Mark> mark;              ///< As it was when the scheduler began the step.
+  int waits_for = 0;                     ///< The session it was blocked by, until it runs again.
+
+  /// Rolled back by the database, and its owner does not know yet.
+  void abort(Error why);
 };
 
 /// Shared by the model and its sessions. Open transactions by the number of their session.
@@ -92,27 +153,43 @@ struct Database {
   Committed committed;
   std::map<int, std::shared_ptr<OpenTransaction>> open;
   int last_session = 0;
-  int epoch = 0;  ///< Raised by a restore: sessions of an earlier epoch are broken.
+  int epoch = 0;         ///< Raised by a restore: sessions of an earlier epoch are broken.
+  std::set<int> broken;  ///< Single sessions that are.
+  std::uint64_t transactions = 0;
+  std::uint64_t versions = 0;  ///< How often what is committed has changed.
+  std::uint64_t deadlocks = 0;
+  std::function<CommitFate(int)> commit_fate;
 
   /// Another session whose write set has the row; 0 if there is none.
   template <class Table, class Id>
   int holder_of(Table Tables::* table, const Id& id, int besides) const {
     for (const auto& [session, transaction] : open) {
-      if (session != besides && (transaction->work.writes.*table).contains(id)) return session;
+      if (session != besides && (transaction->writes.rows().*table).contains(id)) return session;
     }
     return 0;
   }
   /// Ends the call of `session` because `holder` has what it wants: throws `Blocked`, or the
-  /// `contention` of a deadlock if the holder waits for this session already.
-  [[noreturn]] void wait_for(int holder, int session);
+  /// `contention` of a deadlock if they wait for each other. Returns if `holder` had to give up.
+  void wait_for(int holder, int session);
   void commit(int session);
+  /// The session is gone, and its open transaction with it.
+  void break_session(int session);
   /// The model has no clock: audit rows have no time.
   void add_audit(const std::string& who, const char* action, const std::string& detail) {
     const auto id = static_cast<std::int64_t>(committed.audit.size()) + 1;
     committed.audit.push_back({id, Timestamp{}, who, action, detail});
   }
   void roll_back(int session);
+
+ private:
+  /// Who of a circle of waiters has to give up; 0 if there is none.
+  int victim(int holder, int session) const;
+  void stop_waiting_for(int session);
 };
+
+/// As `Model::digest`.
+std::uint64_t digest_of(const Tables& tables, const std::map<ScopeId, ScopeRow>& scopes);
+std::uint64_t digest_of_times(const Tables& tables);
 
 std::unique_ptr<Transaction> begin(std::shared_ptr<Database> database, int session);
 std::unique_ptr<Housekeeping> keep_house(std::shared_ptr<Database> database);

@@ -59,6 +59,7 @@ class MemoryDecisions final : public Decisions {
     Committed before = committed();
     try {
       auto answers = work();
+      ++database_->versions;
       if (trial) committed() = std::move(before);
       return answers;
     } catch (...) {
@@ -69,16 +70,15 @@ class MemoryDecisions final : public Decisions {
 
   template <class Table, class Id>
   void take(Table Tables::* table, const Id& id) {
-    const int holder = database_->holder_of(table, id, 0);
-    if (holder != 0) database_->wait_for(holder, 0);
+    while (const int holder = database_->holder_of(table, id, 0)) database_->wait_for(holder, 0);
   }
 
   DiscardAnswer discard_one(std::int64_t id, const Decision& decision) {
     const auto found = std::ranges::find_if(
-        tables().deferred, [&](const auto& entry) { return entry.second.id == id; });
+        tables().deferred, [&](const auto& entry) { return entry.second->id == id; });
     if (found == tables().deferred.end()) return DiscardAnswer::gone;
     take(&Tables::deferred, found->first);
-    const DeferredRecord row = found->second;
+    const DeferredRecord row = *found->second;
     if (!is_conflict(row)) {
       finish_claim(row.key, id);
       for (const Key& key : row.further_keys) finish_claim(key, id);
@@ -91,11 +91,13 @@ class MemoryDecisions final : public Decisions {
   void finish_claim(const Key& key, std::int64_t id) {
     take(&Tables::inbox, key);
     const auto claim = tables().inbox.find(key);
-    if (claim == tables().inbox.end() || !claim->second.waiting) {
+    if (claim == tables().inbox.end() || !claim->second->waiting) {
       throw Error{ErrorKind::bad_configuration,
                   "Number " + std::to_string(id) + " has no waiting claim in the inbox."};
     }
-    claim->second.waiting = false;
+    InboxRecord final = *claim->second;
+    final.waiting = false;
+    claim->second = std::make_shared<const InboxRecord>(std::move(final));
   }
 
   ImportAnswer import_one(const ImportedDeferral& row, const Decision& decision) {
@@ -114,11 +116,11 @@ class MemoryDecisions final : public Decisions {
     }
     for (InboxRecord claim : row.claims) {
       claim.waiting = true;
-      tables().inbox.emplace(claim.key, std::move(claim));
+      tables().inbox.emplace(claim.key, std::make_shared<const InboxRecord>(claim));
     }
     DeferredRecord kept = row.deferred;
     kept.id = ++committed().last_deferred_id;
-    tables().deferred.emplace(id_of(kept), std::move(kept));
+    tables().deferred.emplace(id_of(kept), std::make_shared<const DeferredRecord>(kept));
     database_->add_audit(decision.who, "import", audit_detail(row.deferred, decision));
     return ImportAnswer::imported;
   }

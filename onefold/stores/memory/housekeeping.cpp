@@ -32,8 +32,9 @@ class MemoryHousekeeping final : public Housekeeping {
   ConsumerId adopt(const ConsumerRules& rules, const std::optional<RuleChange>& change) override {
     for (auto& [id, known] : committed().consumers) {
       if (known.name != rules.name) continue;
-      const int holder = database_->holder_of(&Tables::touches, id, 0);
-      if (holder != 0) database_->wait_for(holder, 0);
+      while (const int holder = database_->holder_of(&Tables::touches, id, 0)) {
+        database_->wait_for(holder, 0);
+      }
       MergedRules merged = merge_rules(known.rules, rules.rules);
       if (!merged.changes.empty()) accept(rules.name, merged.changes, change);
       known.rules = std::move(merged.rules);

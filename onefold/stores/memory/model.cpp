@@ -6,43 +6,84 @@
 
 namespace onefold::memory {
 
-void Database::wait_for(int holder, int session) {
+int Database::victim(int holder, int session) const {
+  int smallest = session;
+  const auto size_of = [&](int one) {
+    const auto found = open.find(one);
+    return found == open.end() ? 0 : found->second->writes.size();
+  };
   for (int next = holder; next != 0;) {
-    if (next == session) {
-      throw Error{ErrorKind::contention, "Deadlock: session " + std::to_string(session) +
-                                             " and session " + std::to_string(holder) +
-                                             " wait for each other. Roll back and try again."};
-    }
+    if (next == session) return options.smallest_gives_up ? smallest : session;
+    if (size_of(next) < size_of(smallest)) smallest = next;
     const auto waiter = open.find(next);
     next = waiter == open.end() ? 0 : waiter->second->waits_for;
   }
+  return 0;
+}
+
+void Database::wait_for(int holder, int session) {
   const auto waiter = open.find(session);
+  if (const int loser = victim(holder, session); loser != 0) {
+    ++deadlocks;
+    const Error why{ErrorKind::contention, "Deadlock: session " + std::to_string(session) +
+                                               " and session " + std::to_string(holder) +
+                                               " wait for each other. Roll back and try again."};
+    if (loser == session) throw Error{why};
+    open.at(loser)->abort(why);
+    stop_waiting_for(loser);
+    return;
+  }
   if (waiter != open.end()) waiter->second->waits_for = holder;
   throw Blocked{holder};
 }
 
 void Database::commit(int session) {
-  Tables& writes = open.at(session)->work.writes;
+  Tables writes = open.at(session)->writes.release();
   Tables& tables = committed.tables;
   // New rows are numbered here, in their order: ids then follow the commits and leave no gaps.
-  std::map<std::int64_t, DeferredRecord*> fresh;
+  std::map<std::int64_t, DeferredRow*> fresh;
   for (auto& [id, row] : writes.deferred) {
-    if (row.id < 0) fresh.emplace(-row.id, &row);
+    if (row->id < 0) fresh.emplace(-row->id, &row);
   }
-  for (const auto& [order, row] : fresh) row->id = ++committed.last_deferred_id;
-  for (auto& [id, row] : writes.deferred) tables.deferred.insert_or_assign(id, std::move(row));
-  for (auto& [key, row] : writes.inbox) tables.inbox.insert_or_assign(key, std::move(row));
-  for (auto& [id, row] : writes.positions) tables.positions.insert_or_assign(id, row);
+  for (const auto& [order, row] : fresh) {
+    DeferredRecord numbered = **row;
+    numbered.id = ++committed.last_deferred_id;
+    *row = std::make_shared<const DeferredRecord>(std::move(numbered));
+  }
+  const auto add = [](auto& table, auto& rows) {
+    table.merge(rows);
+    for (auto& [id, row] : rows) table.insert_or_assign(id, std::move(row));
+  };
+  add(tables.deferred, writes.deferred);
+  add(tables.inbox, writes.inbox);
+  add(tables.positions, writes.positions);
+  add(tables.cells, writes.cells);
   for (auto& [consumer, count] : writes.touches) tables.touches[consumer] += count;
-  for (auto& [name, amount] : writes.cells) tables.cells.insert_or_assign(name, amount);
+  ++versions;
   roll_back(session);
 }
 
 void Database::roll_back(int session) {
-  open.erase(session);
+  if (open.erase(session) != 0) stop_waiting_for(session);
+}
+
+void Database::stop_waiting_for(int session) {
   for (auto& [other, transaction] : open) {
     if (transaction->waits_for == session) transaction->waits_for = 0;
   }
+}
+
+void Database::break_session(int session) {
+  roll_back(session);
+  broken.insert(session);
+}
+
+void OpenTransaction::abort(Error why) {
+  writes = {};
+  savepoint.reset();
+  mark.reset();
+  waits_for = 0;
+  poison = std::move(why);
 }
 
 namespace {
@@ -53,12 +94,18 @@ class MemorySession final : public Session {
       : database_{std::move(database)},
         number_{++database_->last_session},
         epoch_{database_->epoch} {}
-  ~MemorySession() override { database_->roll_back(number_); }
+  ~MemorySession() override {
+    database_->roll_back(number_);
+    database_->broken.erase(number_);
+  }
   MemorySession(const MemorySession&) = delete;
   MemorySession& operator=(const MemorySession&) = delete;
 
   std::unique_ptr<Transaction> begin() override {
     check();
+    if (database_->options.single_writer && !database_->open.empty()) {
+      database_->wait_for(database_->open.begin()->first, number_);
+    }
     return memory::begin(database_, number_);
   }
 
@@ -85,16 +132,21 @@ class MemorySession final : public Session {
                                                     ". Register it before it asks for a scope."};
     }
     // Allotted under the lock of the consumer's row.
-    const int holder = database_->holder_of(&Tables::touches, name.consumer, number_);
-    if (holder != 0) database_->wait_for(holder, number_);
+    while (const int holder = database_->holder_of(&Tables::touches, name.consumer, number_)) {
+      database_->wait_for(holder, number_);
+    }
     if (!name.always && !has_room_for(wanted)) return std::nullopt;
     const auto number = static_cast<std::int32_t>(scopes.size() + 1);
     scopes.emplace(std::move(wanted), ScopeRow{number, !name.always});
+    ++database_->versions;
     return number;
   }
 
  private:
   void check_epoch() const {
+    if (database_->broken.contains(number_)) {
+      throw Error{ErrorKind::unavailable, "The connection is lost. Connect again."};
+    }
     if (epoch_ != database_->epoch) {
       throw Error{ErrorKind::unavailable,
                   "The database was restored while this session was open. Connect again."};
@@ -126,7 +178,9 @@ class MemoryModel final : public Model {
  public:
   explicit MemoryModel(Options options) { database_->options = options; }
 
-  StoreTraits traits() const override { return {.single_writer = false, .one_thread = true}; }
+  StoreTraits traits() const override {
+    return {.single_writer = database_->options.single_writer, .one_thread = true};
+  }
   std::unique_ptr<Session> connect() override { return std::make_unique<MemorySession>(database_); }
   std::unique_ptr<Housekeeping> housekeeping() override { return keep_house(database_); }
   std::unique_ptr<Records> records() override { return read_records(database_); }
@@ -135,21 +189,48 @@ class MemoryModel final : public Model {
   const Cells& cells() const override { return database_->committed.tables.cells; }
   void put(const std::string& name, std::int64_t amount) override {
     database_->committed.tables.cells.insert_or_assign(name, amount);
+    ++database_->versions;
+  }
+  void visit(const std::function<void(const InboxRecord&)>& inbox,
+             const std::function<void(const DeferredRecord&)>& deferred) const override {
+    for (const auto& [key, row] : database_->committed.tables.inbox) inbox(*row);
+    for (const auto& [id, row] : database_->committed.tables.deferred) deferred(*row);
+  }
+  std::uint64_t digest(bool of_times) const override {
+    const Tables& tables = database_->committed.tables;
+    return of_times ? digest_of_times(tables) : digest_of(tables, database_->committed.scopes);
   }
 
   void mark_step(int session) override {
-    if (const auto found = database_->open.find(session); found != database_->open.end()) {
-      found->second->mark = found->second->work;
+    if (OpenTransaction* open = open_of(session)) {
+      open->mark = Mark{open->writes.size(), open->savepoint, open->poison};
     }
   }
   void undo_step(int session) override {
-    const auto found = database_->open.find(session);
-    if (found == database_->open.end()) return;
-    if (!found->second->mark) {
+    OpenTransaction* open = open_of(session);
+    if (open == nullptr) return;
+    if (!open->mark) {
       throw std::logic_error{"session " + std::to_string(session) +
                              " began a transaction in a step that has to be undone"};
     }
-    found->second->work = *found->second->mark;
+    open->writes.undo_to(open->mark->writes);
+    open->savepoint = open->mark->savepoint;
+    open->poison = open->mark->poison;
+  }
+  void decide_commits(std::function<CommitFate(int)> fate) override {
+    database_->commit_fate = std::move(fate);
+  }
+  void break_session(int session) override { database_->break_session(session); }
+  Insight insight() const override {
+    return {database_->last_session, database_->versions, database_->deadlocks};
+  }
+  std::uint64_t digest_of_writes(int session) const override {
+    const OpenTransaction* open = open_of(session);
+    return open == nullptr ? 0 : digest_of(open->writes.rows(), {});
+  }
+  std::uint64_t transaction(int session) const override {
+    const OpenTransaction* open = open_of(session);
+    return open == nullptr ? 0 : open->number;
   }
 
   std::shared_ptr<const void> snapshot() const override {
@@ -159,9 +240,15 @@ class MemoryModel final : public Model {
     database_->committed = *static_cast<const Committed*>(snapshot.get());
     database_->open.clear();
     ++database_->epoch;
+    ++database_->versions;
   }
 
  private:
+  OpenTransaction* open_of(int session) const {
+    const auto found = database_->open.find(session);
+    return found == database_->open.end() ? nullptr : found->second.get();
+  }
+
   std::shared_ptr<Database> database_ = std::make_shared<Database>();
 };
 

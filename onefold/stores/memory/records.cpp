@@ -53,12 +53,13 @@ class MemoryRecords final : public Records {
   std::optional<InboxRecord> evidence(const Key& key) override {
     const auto found = committed().tables.inbox.find(key);
     if (found == committed().tables.inbox.end()) return std::nullopt;
-    return found->second;
+    return *found->second;
   }
 
   std::vector<DeferredRecord> deferred(const DeferredFilter& filter) override {
     std::vector<DeferredRecord> found;
-    for (const auto& [identity, row] : committed().tables.deferred) {
+    for (const auto& [identity, shared] : committed().tables.deferred) {
+      const DeferredRecord& row = *shared;
       if (row.id <= filter.after || (filter.id && row.id != *filter.id) ||
           (filter.key && row.key != *filter.key) ||
           (!filter.consumer.empty() && row.consumer != filter.consumer) ||
@@ -114,7 +115,7 @@ class MemoryRecords final : public Records {
            row != inbox.end() && row->first.scope == scope.scope; ++row) {
         if (filter.after && row->first == *filter.after) continue;
         ++answer.rows_read;
-        const bool wants_more = !fits(filter, row->second) || take(row->second, scope);
+        const bool wants_more = !fits(filter, *row->second) || take(*row->second, scope);
         if (wants_more && answer.rows_read < filter.rows_read_max) continue;
         answer.next = row->first;
         return;
@@ -135,11 +136,11 @@ class MemoryRecords final : public Records {
     const Tables& tables = committed().tables;
     for (const auto& [key, row] : tables.inbox) {
       if (consumer_of(key.scope) != id) continue;
-      ++outcomes[to_string(row.outcome)];
-      status.last_recorded_at = std::max(status.last_recorded_at, std::optional{row.recorded_at});
+      ++outcomes[to_string(row->outcome)];
+      status.last_recorded_at = std::max(status.last_recorded_at, std::optional{row->recorded_at});
     }
     for (const auto& [identity, row] : tables.deferred) {
-      if (row.consumer == rules.name) ++reasons[row.reason];
+      if (row->consumer == rules.name) ++reasons[row->reason];
     }
     for (const auto& [position, row] : tables.positions) {
       if (position.consumer != id) continue;

@@ -63,6 +63,7 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
       : database_{std::move(database)},
         session_{session},
         open_{std::make_shared<OpenTransaction>()} {
+    open_->number = ++database_->transactions;
     database_->open.emplace(session_, open_);
   }
   ~MemoryTransaction() override {
@@ -80,19 +81,25 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
   }
   void savepoint() override {
     check();
-    work().savepoint = work().writes;
+    open_->savepoint = open_->writes.size();
   }
   void rollback_to_savepoint() override {
     check_open();
-    if (work().poison && work().poison->kind() != ErrorKind::permanent) check();
-    if (!work().savepoint) throw std::logic_error{"there is no savepoint to roll back to"};
-    work().writes = *work().savepoint;
-    work().poison.reset();
+    if (open_->poison && open_->poison->kind() != ErrorKind::permanent) check();
+    if (!open_->savepoint) throw std::logic_error{"there is no savepoint to roll back to"};
+    open_->writes.reverse_to(*open_->savepoint);
+    open_->poison.reset();
   }
   CommitAnswer commit() override {
     check();
-    database_->commit(session_);
-    return CommitResult::committed;
+    const CommitFate fate =
+        database_->commit_fate ? database_->commit_fate(session_) : CommitFate::worked;
+    const bool worked = fate == CommitFate::worked || fate == CommitFate::in_doubt_worked;
+    worked ? database_->commit(session_) : database_->roll_back(session_);
+    if (fate == CommitFate::worked) return CommitResult::committed;
+    if (fate == CommitFate::refused) return CommitResult::refused;
+    database_->break_session(session_);
+    return CommitResult::in_doubt;
   }
 
   std::vector<Claim> claim(std::span<const Evidence> wanted, ClaimMode mode) override {
@@ -104,7 +111,7 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
   }
   void withdraw(std::span<const Key> keys) override {
     atomically([&] {
-      for (const Key& key : keys) writes().inbox.erase(key);
+      for (const Key& key : keys) writes().erase(&Tables::inbox, key);
     });
   }
   void record(std::span<const Evidence> evidence, ClaimMode mode) override {
@@ -123,7 +130,8 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
     atomically([&] {
       if (positions.empty()) {
         take(&Tables::touches, consumer);
-        ++writes().touches[consumer];
+        const std::int64_t* own = written(&Tables::touches, consumer);
+        writes().put(&Tables::touches, consumer, own == nullptr ? 1 : *own + 1);
       }
       for (const Position& position : positions) advance_one(consumer, position);
     });
@@ -171,49 +179,62 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
   }
   void check() {
     check_open();
-    if (work().poison) throw Error{*work().poison};
+    if (open_->poison) throw Error{*open_->poison};
   }
 
   /// One statement: a failure or a wait leaves nothing of it, and a failure poisons what follows.
   template <class Statement>
   auto atomically(Statement statement) -> decltype(statement()) {
     check();
-    Tables before = writes();
+    const std::size_t before = writes().size();
     try {
       return statement();
     } catch (const Error& error) {
-      writes() = std::move(before);
-      work().poison = error;
+      // A deadlock may have undone the whole transaction.
+      if (writes().size() > before) writes().undo_to(before);
+      open_->poison = error;
       throw;
     } catch (...) {
-      writes() = std::move(before);
+      writes().undo_to(before);
       throw;
     }
   }
 
+  template <class Table>
+  static const typename Table::mapped_type* find(const Table& table,
+                                                 const typename Table::key_type& id) {
+    const auto found = table.find(id);
+    return found == table.end() ? nullptr : &found->second;
+  }
+  /// Its own row.
+  template <class Table>
+  const typename Table::mapped_type* written(Table Tables::* table,
+                                             const typename Table::key_type& id) const {
+    return find(open_->writes.rows().*table, id);
+  }
   /// What this transaction sees: its own row, else the committed one.
-  template <class Table, class Id>
-  const typename Table::mapped_type* visible(Table Tables::* table, const Id& id) const {
-    for (const Tables* tables : {&open_->work.writes, &database_->committed.tables}) {
-      const auto found = (tables->*table).find(id);
-      if (found != (tables->*table).end()) return &found->second;
-    }
-    return nullptr;
+  template <class Table>
+  const typename Table::mapped_type* visible(Table Tables::* table,
+                                             const typename Table::key_type& id) const {
+    const auto* own = written(table, id);
+    return own != nullptr ? own : find(database_->committed.tables.*table, id);
   }
   /// Takes the right to write a row, or waits for whoever has it.
-  template <class Table, class Id>
-  void take(Table Tables::* table, const Id& id) {
-    const int holder = database_->holder_of(table, id, session_);
-    if (holder != 0) database_->wait_for(holder, session_);
+  template <class Table>
+  void take(Table Tables::* table, const typename Table::key_type& id) {
+    while (const int holder = database_->holder_of(table, id, session_)) {
+      database_->wait_for(holder, session_);
+    }
   }
 
   Claim claim_one(const Evidence& wanted, ClaimMode mode) {
     if (mode == ClaimMode::claim_first) take(&Tables::inbox, wanted.key);
-    if (const InboxRecord* first = visible(&Tables::inbox, wanted.key)) {
+    if (const InboxRow* row = visible(&Tables::inbox, wanted.key)) {
+      const InboxRecord* first = row->get();
       return {first->waiting ? ClaimState::waiting : ClaimState::known, first->fingerprint,
               first->recorded_at};
     }
-    if (mode == ClaimMode::claim_first) writes().inbox.emplace(wanted.key, to_record(wanted));
+    if (mode == ClaimMode::claim_first) write_evidence(wanted);
     return {};
   }
 
@@ -223,14 +244,17 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
       throw Error{ErrorKind::contention,
                   "A rival has recorded one of the keys meanwhile. Run the batch again."};
     }
-    writes().inbox.emplace(evidence.key, to_record(evidence));
+    write_evidence(evidence);
   }
   void update_evidence(const Evidence& evidence) {
-    const auto own = writes().inbox.find(evidence.key);
-    if (own == writes().inbox.end()) {
+    if (written(&Tables::inbox, evidence.key) == nullptr) {
       throw std::logic_error{"evidence of a key that this transaction has not claimed"};
     }
-    own->second = to_record(evidence);
+    write_evidence(evidence);
+  }
+  void write_evidence(const Evidence& evidence) {
+    writes().put(&Tables::inbox, evidence.key,
+                 std::make_shared<const InboxRecord>(to_record(evidence)));
   }
 
   void defer_one(const Deferral& deferral) {
@@ -238,14 +262,15 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
     DeferredId id{deferral.key, {}};
     if (conflict) id.conflicting = deferral.fingerprint;
     take(&Tables::deferred, id);
-    if (const DeferredRecord* first = visible(&Tables::deferred, id)) {
-      DeferredRecord repeated = *first;
+    if (const DeferredRow* first = visible(&Tables::deferred, id)) {
+      DeferredRecord repeated = **first;
       ++repeated.count;
       repeated.last_at = deferral.recorded_at;
-      writes().deferred.insert_or_assign(id, std::move(repeated));
+      writes().put(&Tables::deferred, id,
+                   std::make_shared<const DeferredRecord>(std::move(repeated)));
       return;
     }
-    if (!conflict && !writes().inbox.contains(deferral.key)) {
+    if (!conflict && written(&Tables::inbox, deferral.key) == nullptr) {
       throw std::logic_error{"an event is set aside whose key this transaction does not hold"};
     }
     const auto& consumers = database_->committed.consumers;
@@ -253,8 +278,8 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
     DeferredRecord row =
         to_record(deferral, consumer == consumers.end() ? "" : consumer->second.name);
     // Its place among the new rows; rows are never removed within a transaction but by an undo.
-    row.id = -static_cast<std::int64_t>(writes().deferred.size()) - 1;
-    writes().deferred.emplace(id, std::move(row));
+    row.id = -static_cast<std::int64_t>(writes().rows().deferred.size()) - 1;
+    writes().put(&Tables::deferred, id, std::make_shared<const DeferredRecord>(std::move(row)));
   }
 
   void advance_one(ConsumerId consumer, const Position& position) {
@@ -263,7 +288,7 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
     const PositionRow* reached = visible(&Tables::positions, id);
     const bool forward = reached == nullptr || position.next > reached->next;
     const PositionRow row = forward ? PositionRow{position.next, position.mark} : *reached;
-    writes().positions.insert_or_assign(id, row);
+    writes().put(&Tables::positions, id, row);
   }
 
   std::int64_t write_cell(std::string_view sql, Parameters parameters) {
@@ -274,18 +299,17 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
     const std::int64_t* present = visible(&Tables::cells, name);
     if (sql == insert_cell) {
       if (present != nullptr) refuse("The table cell has a row of this name already.");
-      writes().cells.emplace(name, amount);
+      writes().put(&Tables::cells, name, amount);
       return 1;
     }
     if (present == nullptr) return 0;
     std::int64_t sum = 0;
     if (__builtin_add_overflow(*present, amount, &sum)) refuse("The sum does not fit 64 bits.");
-    writes().cells.insert_or_assign(name, sum);
+    writes().put(&Tables::cells, name, sum);
     return 1;
   }
 
-  Work& work() { return open_->work; }
-  Tables& writes() { return open_->work.writes; }
+  WriteSet& writes() { return open_->writes; }
 
   std::shared_ptr<Database> database_;
   int session_;

@@ -79,7 +79,8 @@ class Place:
 
     def check_program(self, program, example):
         must(
-            *(sys.executable, EXAMPLES / "run_and_compare.py", program, EXAMPLES / example),
+            *(sys.executable, EXAMPLES / "run_and_compare.py", "sqlite"),
+            *(program, EXAMPLES / example),
             self.folder / "run",
         )
 

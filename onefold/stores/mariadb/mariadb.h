@@ -22,7 +22,7 @@ struct Options {
   /// beginning with onefold_, and those of the handlers may be in others of the same server. After
   /// a `?`, joined by `&`: socket=PATH, tls=off|required|verify (the default takes what the server
   /// offers), tls_ca=, tls_cert=, tls_key=PATH. Reserved characters are written as %XX.
-  std::string connection;
+  std::string connection = {};
   /// Instead: connections of your own, for example from a pool. Each session, and each of the cold
   /// interfaces, calls it once, on its thread, and alone uses what it gets until it is destroyed;
   /// nobody closes it then. No transaction may be open. It must have been opened with

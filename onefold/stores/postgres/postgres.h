@@ -18,7 +18,7 @@ enum class Role {
 };
 
 struct Options {
-  std::string connection;  ///< "postgres://user@host/database", or "host=... dbname=...".
+  std::string connection = {};  ///< "postgres://user@host/database", or "host=... dbname=...".
   /// Gives your own connection instead, at every call one that nothing else uses meanwhile, and
   /// outside of a transaction. It is never closed. If it fails, the next call must give another
   /// one, or the same after `PQreset`.

@@ -2,6 +2,9 @@
 """Runs clang-tidy over the sources of a build: lint.py BUILD_FOLDER [--tests]. Exits with 1 on a
 finding. Tests, which are half of the sources, are looked at only with --tests.
 
+clang-tidy comes from PyPI, in one version for everybody: since 22 it leaves the headers of the
+system alone, which makes it three times as fast as what Debian has.
+
 A source is not checked again while it, everything that it includes, its flags, .clang-tidy and
 clang-tidy itself stay the same. What it includes is taken from the build, so build first.
 """
@@ -12,12 +15,13 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
+import venv
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "lint"
+VERSION = "23.1.4"
 FOLDERS = ("onefold", "tests", "examples", "benchmarks")
 
 
@@ -54,9 +58,7 @@ class Fingerprints:
 
 def sources(build):
     """(file, digest of everything that the verdict depends on, or None if that is unknown)"""
-    tool = clang_tidy()
-    version = subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout
-    always = version + (ROOT / ".clang-tidy").read_text(encoding="utf-8")
+    always = VERSION + (ROOT / ".clang-tidy").read_text(encoding="utf-8")
     included = included_by_object(build)
     fingerprints = Fingerprints(build)
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
@@ -75,15 +77,20 @@ def is_test(file):
 
 
 def clang_tidy():
-    tool = shutil.which("clang-tidy-19") or shutil.which("clang-tidy")
-    if not tool:
-        sys.exit("lint: no clang-tidy found")
+    """The program, installed when it is needed for the first time."""
+    folder = CACHE / f"clang-tidy-{VERSION}"
+    tool = folder / "bin" / "clang-tidy"
+    if not tool.exists():
+        venv.create(folder, with_pip=True, clear=True)
+        pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
+        if subprocess.run([*pip, f"clang-tidy=={VERSION}"], check=False).returncode != 0:
+            sys.exit(f"lint: cannot install clang-tidy {VERSION} from PyPI")
     return tool
 
 
-def check(build, file, digest):
+def check(tool, build, file, digest):
     """Whether the file is clean; says what is not."""
-    command = [clang_tidy(), "-p", str(build), "--quiet", "--extra-arg=-Wno-unknown-warning-option"]
+    command = [tool, "-p", str(build), "--quiet", "--extra-arg=-Wno-unknown-warning-option"]
     done = subprocess.run([*command, str(file)], capture_output=True, text=True, check=False)
     if done.returncode == 0:
         if digest:
@@ -100,8 +107,9 @@ def main():
     CACHE.mkdir(parents=True, exist_ok=True)
     todo = [one for one in sources(build) if len(sys.argv) > 2 or not is_test(one[0])]
     fresh = [(f, d) for f, d in todo if d is None or not (CACHE / d).exists()]
+    tool = clang_tidy()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        failed = list(pool.map(lambda one: check(build, *one), fresh)).count(False)
+        failed = list(pool.map(lambda one: check(tool, build, *one), fresh)).count(False)
     print(f"lint: {len(todo)} sources, {len(todo) - len(fresh)} unchanged, {failed} with findings")
     return 1 if failed else 0
 

@@ -110,7 +110,7 @@ std::string roff_blocks(std::string_view text) {
 std::string roff_item(std::string_view term, std::string_view value, std::string_view text) {
   std::string line = ".TP\n";
   if (!term.empty()) line += "\\fB" + roff(term) + "\\fR";
-  if (!term.empty() && !value.empty()) line += " ";
+  if (!term.empty() && !value.empty()) line += ' ';
   if (!value.empty()) line += "\\fI" + roff(value) + "\\fR";
   return line + "\n" + roff(text) + ".\n";
 }
@@ -211,7 +211,7 @@ std::string manual_markdown(const CommandText& program) {
   std::vector<const CommandText*> all;
   collect(program, all);
   for (const CommandText* each : all) page += "| `" + each->name + "` | " + each->summary + " |\n";
-  page += "\n";
+  page += '\n';
   for (const CommandText* each : all) page += markdown_command(*each);
   page += "## Output\n\n" + std::string{output_text} + "\n\n" + csv_text + "\n\n";
   page += "## Exit status\n\n| status | meaning |\n|---|---|\n";

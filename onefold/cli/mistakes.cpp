@@ -114,10 +114,10 @@ std::string full_name(const CLI::App& command) {
 void complain_about_word(CLI::App& command, const std::string& word) {
   const std::string name = full_name(command);
   const std::string shown = printable(word);
-  if (word.starts_with("-") && !command_names(command).empty()) {
+  if (word.starts_with('-') && !command_names(command).empty()) {
     complain(name + " has no option " + shown,
              "options come after the command, as in onefold run -c onefold.toml");
-  } else if (word.starts_with("-")) {
+  } else if (word.starts_with('-')) {
     complain(name + " has no option " + shown,
              nearest_hint(word.substr(0, word.find('=')), option_names(command), "options"));
   } else if (!command_names(command).empty()) {

@@ -200,7 +200,7 @@ Json chapter_json(const Chapter& chapter, const Wanted& event) {
 std::string story_text(const Story& story, const std::string& config_argument) {
   std::string text = "event " + printable(story.event.id, 600);
   if (!story.event.source.empty()) text += " from " + printable(story.event.source);
-  text += "\n";
+  text += '\n';
   for (const ConsumerStory& each : story.consumers) {
     text += consumer_text(each, story.event, config_argument);
   }

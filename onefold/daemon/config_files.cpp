@@ -33,7 +33,7 @@ std::vector<std::string> files_in(const std::string& folder, ConfigReading& read
   for (fs::directory_iterator each{folder, error}; !error && each != fs::directory_iterator{};
        each.increment(error)) {
     const std::string name = each->path().filename().string();
-    if (name.ends_with(".toml") && !name.starts_with(".")) names.push_back(each->path().string());
+    if (name.ends_with(".toml") && !name.starts_with('.')) names.push_back(each->path().string());
   }
   if (error) {
     reading.problem(place_of(folder), "the folder cannot be read: " + error.message());

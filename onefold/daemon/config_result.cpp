@@ -104,7 +104,7 @@ void read_result(const TableReader& reader, HandlerConfig& handler) {
       continue;
     }
     if (reading.unknown(node)) continue;
-    if (text->get().starts_with(":")) {
+    if (text->get().starts_with(':')) {
       field.parameter = text->get().substr(1);
       read_parameter_field(node, field.parameter, handler, reading);
     } else {

@@ -42,7 +42,7 @@ std::string cloudevent(const std::string& changes) {
 
 std::vector<hostile::Input> hostile_texts() {
   std::string deep;
-  for (int count = 0; count < 100'000; ++count) deep += "[";
+  for (int count = 0; count < 100'000; ++count) deep += '[';
   return {
       {"nothing", "", "BAD_JSON"},
       {"a string", "\"x\"", "NOT_AN_OBJECT"},

@@ -226,14 +226,14 @@ RC_GTEST_PROP(FingerprintProperty, AnyChangeIsADifference, (std::uint32_t style)
   if (count > 0 && *rc::gen::arbitrary<bool>()) {
     const auto at = *rc::gen::inRange<std::size_t>(0, count);
     if (place.kind == JsonKind::object && *rc::gen::arbitrary<bool>()) {
-      place.children[at].name += "'";  // No generated name has one: it stays unique.
+      place.children[at].name += '\'';  // No generated name has one: it stays unique.
     } else {
       place.children.erase(place.children.begin() + static_cast<std::ptrdiff_t>(at));
     }
   } else if (place.kind == JsonKind::array || place.kind == JsonKind::object) {
     place.children.push_back({"'", Tree{JsonKind::null, "", {}}});
   } else if (place.kind == JsonKind::string) {
-    place.text += "x";
+    place.text += 'x';
   } else {
     place = Tree{JsonKind::string, place.text, {}};
   }

@@ -11,7 +11,6 @@
 namespace onefold {
 namespace {
 
-using test::add_ten;
 using test::payment;
 using test::World;
 

@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import os
 import subprocess
+import unittest
 
 import onefold_cli
 from onefold_cli import CONFIG, ShopTest, payment
@@ -45,6 +47,15 @@ class Inbox(ShopTest):
             after = ["--after", page[-1]["key"]]
             self.assertIn(page[-1]["key"], err)
         self.assertEqual(seen, [row["event_id"] for row in self.rows()])
+
+    @unittest.skipUnless(os.getuid() == 0, "only root can become somebody else")
+    def test_who_may_only_read_can_look(self):
+        self.folder.chmod(0o777)  # SQLite makes its files for readers, too.
+        for command in (["status"], ["inbox", "list"], ["inbox", "count"], ["dead", "list"]):
+            self.onefold(*command, user=65534, group=65534, extra_groups=[])
+        self.onefold("dead", "discard", "--all", "--reason", "a test", "--yes", code=69,
+                     user=65534, group=65534, extra_groups=[])
+        self.assertEqual(len(self.rows("--outcome", "dead")), 1)
 
     def test_filters(self):
         ids = lambda *words: {row["event_id"] for row in self.rows(*words)}

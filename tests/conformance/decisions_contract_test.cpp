@@ -18,7 +18,7 @@ class DecisionsContract : public StoreContract {
                        .content_type = "text/plain",
                        .headers = {{"trace", "1"}, {"trace", "\xff"}},
                        .data = {}};
-    delivery_.raw = std::string{"raw \0 \xff bytes", 14};
+    delivery_.raw = std::string{"raw \0 \xff bytes", 13};
     delivery_.position = position(7);
   }
   Deferral deferral(int number, DeferralReason reason = DeferralReason::dead,

@@ -204,11 +204,14 @@ TEST_P(CrashTest, KeysAndScopesConvergeWhateverFailsWhenever) {
       if (fault == 4) world.script.fail_commit(CommitFault::in_doubt_committed, nth);
       if (fault == 5) world.script.fail_commit(CommitFault::in_doubt_rolled_back, nth);
       if (fault == 6) world.script.fail_commit(CommitFault::refused, nth);
+      bool crashed = false;
       try {
         world.run_once();
       } catch (const faults::Crash&) {
+        crashed = true;
       }
       const bool happened = world.script.outstanding() == 0;
+      EXPECT_EQ(crashed, happened && fault < 2);
       world.script.clear();
       world.run_once();
       expect_keys_converged(world);

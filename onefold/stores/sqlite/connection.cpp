@@ -113,7 +113,10 @@ void Connection::configure() {
   // Keeps handlers from writing into the schema table.
   sqlite3_db_config(handle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   {
-    Statement wal{handle(), "PRAGMA journal_mode = WAL", Origin::own};
+    // Who may only read takes the log as it is.
+    const bool only_reads = sqlite3_db_readonly(handle(), "main") == 1;
+    const char* const sql = only_reads ? "PRAGMA journal_mode" : "PRAGMA journal_mode = WAL";
+    Statement wal{handle(), sql, Origin::own};
     if (!wal.step() || wal.text_at(0) != "wal") {
       throw Error{
           ErrorKind::bad_configuration,

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -55,8 +56,12 @@ class RunnerLive : public testing::Test {
     consumer.batch_max = 20;
     consumer.on("credit", [this](const Event& event, Context& context) {
       {
-        const std::scoped_lock lock{mutex_};
+        // The first batches are of different events, so that nobody waits for who waits here.
+        std::unique_lock lock{mutex_};
         threads_.insert(std::this_thread::get_id());
+        arrived_.notify_all();
+        arrived_.wait_for(lock, std::chrono::seconds{20},
+                          [this] { return threads_.size() >= threads_awaited_; });
       }
       context.sql().execute("UPDATE account SET balance = balance + 1 WHERE id = :id",
                             {{"id", Fields{event}.int64("/account")}}, 1);
@@ -79,7 +84,9 @@ class RunnerLive : public testing::Test {
   std::optional<postgres::TestDatabase> database_;
   std::unique_ptr<Store> store_;
   std::mutex mutex_;
+  std::condition_variable arrived_;
   std::set<std::thread::id> threads_;
+  std::size_t threads_awaited_ = 0;
 };
 
 TEST_F(RunnerLive, P1_WorkersInThreadsApplyEachEventOnce) {
@@ -90,6 +97,7 @@ TEST_F(RunnerLive, P1_WorkersInThreadsApplyEachEventOnce) {
       SetUp();
     }
     threads_.clear();
+    threads_awaited_ = 4;
     Consumer consumer = billing();
     consumer.claim_first = claim_first;
     std::int64_t told = 0;

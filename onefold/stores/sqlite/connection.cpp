@@ -168,13 +168,38 @@ HandlerStatement& Connection::of_handler(std::string_view sql) {
 
 void Connection::take_over_checkpointing() {
   RunnerShare* const share = checkpointing_.share.get();
-  if (checkpointing_.held || share == nullptr || share->checkpointing.exchange(true)) return;
+  if (share == nullptr) return;
+  if (checkpointing_.held) {
+    if (share->unsynced) copy_log(*share);
+    return;
+  }
+  if (share->checkpointing.exchange(true)) return;
   checkpointing_.held = true;
   sqlite3_wal_autocheckpoint(handle(), checkpoint_pages);
   sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   // The log of a process that was killed, or of a session that found the disk full: its pages can
   // be used again once they are copied. What keeps it from being copied is told by what follows.
-  sqlite3_wal_checkpoint_v2(handle(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  copy_log(*share);
+}
+
+/// After a sync that failed nothing more is confirmed until the whole log is in the database, which
+/// writes and syncs it anew: what was in doubt looks committed from here, and may not be on the
+/// disk.
+void Connection::copy_log(RunnerShare& share) {
+  int pages = 0;
+  int copied = 0;
+  const int code =
+      sqlite3_wal_checkpoint_v2(handle(), "main", SQLITE_CHECKPOINT_PASSIVE, &pages, &copied);
+  if ((code & 0xff) == SQLITE_IOERR) share.unsynced = true;
+  if (!share.unsynced) return;
+  if (code != SQLITE_OK) fail(handle(), code, Origin::own, "copying the log after a failed sync");
+  if (copied < pages) {
+    throw Error{ErrorKind::contention,
+                fmt::format("SQLite: the log of {} has to be copied after a failed sync, and a "
+                            "program that reads the database keeps it from that; end it",
+                            path_)};
+  }
+  share.unsynced = false;
 }
 
 void Connection::begin() {
@@ -195,6 +220,7 @@ int Connection::commit() noexcept {
     code = sqlite3_exec(handle(), "COMMIT", nullptr, nullptr, nullptr);
     if ((code & 0xff) != SQLITE_BUSY || !in_transaction()) break;
   }
+  if ((code & 0xff) == SQLITE_IOERR && checkpointing_.share) checkpointing_.share->unsynced = true;
   return code;
 }
 

@@ -20,6 +20,9 @@ struct RunnerShare {
   explicit RunnerShare(const std::string& path) : lock{path} {}
   RunnerLock lock;
   std::atomic<bool> checkpointing{false};  ///< One of the connections checkpoints.
+  /// A sync may have failed. The log is read from memory then, but parts of it may never reach the
+  /// disk, and the next sync would not say so.
+  std::atomic<bool> unsynced{false};
 };
 
 /// A handler's statement with the order in which its parameters came the last time.
@@ -109,6 +112,7 @@ class Connection {
   static int on_commit(void* self) noexcept;
   void configure();
   void take_over_checkpointing();
+  void copy_log(RunnerShare& share);
 
   std::string path_;
   std::chrono::milliseconds busy_timeout_;

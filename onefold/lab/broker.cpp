@@ -118,21 +118,22 @@ void Broker::restore(const Past& past) {
 }
 
 void Broker::add_to(StateDigest& digest) const {
-  for (const Reader& reader : readers_) {
-    digest.add((reader.next << 3U) + (reader.is_open ? 1U : 0U) + (reader.broken ? 2U : 0U) +
-               (reader.stale ? 4U : 0U));
-  }
-  if (is_log()) {
-    digest.add(static_cast<std::uint64_t>(owner_));
-    return;
-  }
+  if (is_log()) return;
   std::uint64_t packed = 0;
   for (const Entry& entry : entries_) {
-    packed = packed * 32 + static_cast<std::uint64_t>(entry.place) * 8 +
-             static_cast<std::uint64_t>(entry.holder + 1);
-    if (packed >> 58U != 0) digest.add(std::exchange(packed, 0));
+    packed = packed * 4 + static_cast<std::uint64_t>(entry.place);
+    if (packed >> 60U != 0) digest.add(std::exchange(packed, 0));
   }
   digest.add(packed);
+}
+
+void Broker::add_to(StateDigest& digest, int worker) const {
+  const Reader& reader = readers_[static_cast<std::size_t>(worker)];
+  digest.add((reader.next << 4U) + (reader.is_open ? 1U : 0U) + (reader.broken ? 2U : 0U) +
+             (reader.stale ? 4U : 0U) + (is_log() && worker == owner_ ? 8U : 0U));
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].place == Place::in_hand && entries_[i].holder == worker) digest.add(i);
+  }
 }
 
 void Broker::open(int worker, std::size_t next) {
@@ -193,8 +194,8 @@ std::size_t Broker::index_of(const Delivery& delivery) const {
 /// with most brokers.
 void Broker::acknowledge(int worker, std::span<const Settled> settled) {
   const Act fate = fate_ ? fate_() : Act::acknowledge;
-  for (const Settled& one : settled) settled_.push_back(index_of(*one.delivery));
   if (readers_[static_cast<std::size_t>(worker)].broken) fail("The broker has closed the channel.");
+  for (const Settled& one : settled) settled_.push_back(index_of(*one.delivery));
   if (fate == Act::acknowledgement_refused) fail("The broker has closed the channel.");
   for (const Settled& one : settled) {
     Entry& entry = entries_[index_of(*one.delivery)];

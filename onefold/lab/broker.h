@@ -52,7 +52,9 @@ class Broker {
   std::vector<std::size_t> take_settled() { return std::exchange(settled_, {}); }
   std::vector<std::size_t> take_handed() { return std::exchange(handed_, {}); }
 
+  /// What does not belong to a worker, and what does.
   void add_to(StateDigest& digest) const;
+  void add_to(StateDigest& digest, int worker) const;
 
   // For its sources.
   void open(int worker, std::size_t next);

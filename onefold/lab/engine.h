@@ -26,6 +26,7 @@ class Engine {
     int steps = 0;
   };
   Result run(Guide& guide, Timeline* timeline = nullptr);
+  static constexpr int steps_max = 5000;  ///< Of a schedule that comes to its end.
 
   World& world() noexcept { return world_; }
   const std::bitset<landmark_count>& reached() const noexcept { return reached_; }
@@ -37,6 +38,7 @@ class Engine {
   void list_steps();
   void list_faults();
   bool may_go_on(std::size_t number) const;
+  bool goes_on_alone();
   bool is_quiet();
   Option choose(Guide& guide);
   // What was chosen.
@@ -45,6 +47,7 @@ class Engine {
   void step_blocked(std::size_t number, int holder);
   void remember();
   void restore(std::size_t commits_back);
+  void restart();
   memory::CommitFate commit_fate();
   Act acknowledgement_fate();
   // What has come of it.
@@ -79,6 +82,7 @@ class Engine {
   int steps_ = 0;
   bool counts_are_exact_ = true;
   bool restored_ = false;
+  bool restarted_ = false;
   bool lost_acknowledgement_ = false;
   std::optional<std::size_t> zombie_;
   std::uint64_t versions_ = 0;

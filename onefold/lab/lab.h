@@ -35,7 +35,8 @@ struct Budget {
 };
 
 struct Violation {
-  std::string promise;  ///< "P1", "P2", ..., "liveness", "invariant", "determinism", "landmark".
+  std::string promise;  ///< "P1", "P2", ..., "counting", "liveness", "invariant", "determinism",
+                        ///< "landmark".
   std::string what;
   std::string world;
   std::string seed;      ///< For `replay`.

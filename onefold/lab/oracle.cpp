@@ -8,6 +8,8 @@
 namespace onefold::lab {
 namespace {
 
+constexpr int quiet_steps_max = 100'000;
+
 std::vector<const InboxRecord*> inbox_of(memory::Model& model) {
   std::vector<const InboxRecord*> rows;
   model.visit([&](const InboxRecord& row) { rows.push_back(&row); }, [](const DeferredRecord&) {});
@@ -24,20 +26,6 @@ std::map<Key, const InboxRecord*> claims_of(memory::Model& model) {
   std::map<Key, const InboxRecord*> claims;
   for (const InboxRecord* row : inbox_of(model)) claims.emplace(row->key, row);
   return claims;
-}
-
-/// Runs a world with one worker to its end, undisturbed.
-void run_quietly(World& world) {
-  constexpr int steps_max = 100'000;
-  world.reset();
-  for (int steps = 0; world.can_go_on(0) && steps < steps_max; ++steps) {
-    try {
-      world.worker(0).step();
-    } catch (const Error&) {
-      return;
-    }
-    world.machine(0).clock.end_pause();
-  }
 }
 
 std::string text_of(const Cells& cells) {
@@ -70,6 +58,18 @@ std::vector<std::string> facts_of(memory::Model& model) {
   }
   std::ranges::sort(facts);
   return facts;
+}
+
+void run_quietly(World& world) {
+  world.reset();
+  for (int steps = 0; world.can_go_on(0) && steps < quiet_steps_max; ++steps) {
+    try {
+      world.worker(0).step();
+    } catch (const Error&) {
+      return;  // A consumer that stops.
+    }
+    world.machine(0).clock.end_pause();
+  }
 }
 
 Oracle::Oracle(World& world) : parts_(world.broker().deliveries().size()) {

@@ -22,6 +22,9 @@ struct Defect {
 /// What was committed, a line for each fact, sorted; without times and counts.
 std::vector<std::string> facts_of(memory::Model& model);
 
+/// Runs a world's first worker to its end, undisturbed. Others must not be needed.
+void run_quietly(World& world);
+
 /// Judges a world: after every step by rules that hold at any time, and at the end by what the same
 /// deliveries lead to one after the other, undisturbed.
 class Oracle {

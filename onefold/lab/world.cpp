@@ -42,7 +42,8 @@ const WorldSpec& checked(const WorldSpec& spec) {
 
 ClaimMode mode_of(const WorldSpec& spec) {
   if (spec.claim) return *spec.claim;
-  const bool optimistic = spec.source == SourceClass::owned_log && !spec.consumer.claim_first &&
+  const bool optimistic = spec.source == SourceClass::owned_log &&
+                          spec.consumer.claim != ClaimMode::claim_first &&
                           spec.dialect != Dialect::sqlite;
   return optimistic ? ClaimMode::optimistic : ClaimMode::claim_first;
 }
@@ -204,9 +205,20 @@ World::Known& World::known(std::size_t number) {
     const Worker::State state = machine.worker->state();
     known.digest = state.digest;
     known.in_doubt = state.in_doubt;
+    known.alone = state.alone;
   }
   known.writes = model_->digest_of_writes(port(number).session());
   return known;
+}
+
+std::uint64_t World::digest_of(std::size_t number) {
+  StateDigest digest;
+  const Known& part = known(number);
+  digest.add(part.digest);
+  digest.add(part.writes);
+  digest.add((port(number).is_broken() ? 2U : 0U) + (machines_[number]->stopped ? 1U : 0U));
+  broker_.add_to(digest, static_cast<int>(number));
+  return digest.value();
 }
 
 void World::add_to(StateDigest& digest) {
@@ -218,21 +230,24 @@ void World::add_to(StateDigest& digest) {
   digest.add(committed_digest_);
   broker_.add_to(digest);
   bool in_doubt = false;
+  digests_.clear();
   for (std::size_t number = 0; number < machines_.size(); ++number) {
-    const Machine& machine = *machines_[number];
-    const Known& part = known(number);
-    in_doubt = in_doubt || part.in_doubt;
-    digest.add(part.digest);
-    digest.add(part.writes);
-    // Sessions have other numbers in other schedules: who is waited for counts.
-    std::uint64_t waits_for = 0;
-    if (is_blocked(number)) {
-      for (std::size_t other = 0; other < machines_.size(); ++other) {
-        if (machines_[other]->port.session() == machine.blocked_by) waits_for = other + 1;
-      }
-    }
-    digest.add(waits_for * 4 + (port(number).is_broken() ? 2U : 0U) + (machine.stopped ? 1U : 0U));
+    in_doubt = in_doubt || known(number).in_doubt;
+    digests_.push_back(digest_of(number));
   }
+  for (std::size_t number = 0; number < machines_.size(); ++number) {
+    if (!is_blocked(number)) continue;
+    // Sessions have other numbers in other schedules: who is waited for counts.
+    for (std::size_t other = 0; other < machines_.size(); ++other) {
+      if (machines_[other]->port.session() != machines_[number]->blocked_by) continue;
+      StateDigest blocked;
+      blocked.add(digest_of(number));
+      blocked.add(digest_of(other));
+      digests_[number] = blocked.value();
+    }
+  }
+  std::ranges::sort(digests_);
+  for (const std::uint64_t machine : digests_) digest.add(machine);
   if (!in_doubt) return;
   digest.add(model_->digest(true));
   digest.add(static_cast<std::uint64_t>(machines_[0]->clock.now().time_since_epoch().count()));

@@ -101,8 +101,11 @@ class World {
   void crash(std::size_t number);
   void crash_all();
   void disconnect(std::size_t number);
-  /// Everything the rest of a schedule depends on, but for what its faults may still do.
+  /// Everything the rest of a schedule depends on, but for what its faults may still do. Workers
+  /// that have changed their places make no difference: none of them is special.
   void add_to(StateDigest& digest);
+  /// Its next step neither sees nor changes anything that others see.
+  bool is_alone(std::size_t number) { return known(number).alone; }
   /// Called after a machine has done something, so that its digest is taken anew.
   void touch(std::size_t number);
 
@@ -112,9 +115,11 @@ class World {
     std::uint64_t digest = 0;
     std::uint64_t writes = 0;
     bool in_doubt = false;
+    bool alone = false;
     bool fresh = false;
   };
   Known& known(std::size_t number);
+  std::uint64_t digest_of(std::size_t number);
 
   const WorldSpec spec_;
   std::unique_ptr<memory::Model> model_;
@@ -123,6 +128,7 @@ class World {
   std::vector<std::unique_ptr<Machine>> machines_;
   std::vector<Known> known_;
   std::shared_ptr<const void> start_;
+  std::vector<std::uint64_t> digests_;  ///< Of each machine; kept for its memory.
   std::uint64_t committed_version_ = 0;
   std::uint64_t committed_digest_ = 0;
 };

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "onefold/formats/state_digest.h"
 #include "onefold/runtime/worker.h"
 
@@ -56,6 +58,11 @@ Worker::State Worker::state() const {
     }
   }
   state.digest = digest.value();
+  const bool all_decided =
+      std::ranges::all_of(unit_.items(), [](const Item& item) { return item.outcome.has_value(); });
+  const bool connected = connection_.generation() == generation_ && identifier_.knows_scopes();
+  state.alone = (connected && (step_ == Step::identify || step_ == Step::begin)) ||
+                (step_ == Step::handle && all_decided);
   return state;
 }
 

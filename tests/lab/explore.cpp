@@ -12,7 +12,7 @@ int main(int count, char** arguments) {
   using namespace onefold;
   const int seconds = count > 1 ? std::atoi(arguments[1]) : 60;
   const std::vector<std::string> names(arguments + std::min(count, 2), arguments + count);
-  std::vector<lab::WorldSpec> worlds = lab::worlds::closed();
+  std::vector<lab::WorldSpec> worlds = lab::worlds::all();
   std::erase_if(worlds, [&](const lab::WorldSpec& world) {
     return !names.empty() && std::ranges::find(names, world.name) == names.end();
   });

@@ -1,18 +1,8 @@
 #include "tests/lab/worlds.h"
 
-#include "onefold/formats/fields.h"
+#include "tests/lab/handlers.h"
 
 namespace onefold::lab::worlds {
-namespace {
-
-Answer credit(const Event& event, Context& context) {
-  const Fields fields{event};
-  context.sql().execute("UPDATE cell SET amount = amount + :amount WHERE name = :name",
-                        {{"amount", fields.int64("/n")}, {"name", event.subject}}, 1);
-  return Answer::done();
-}
-
-}  // namespace
 
 Delivery payment(const std::string& id, const std::string& cell, int amount) {
   Delivery delivery;
@@ -39,31 +29,260 @@ Consumer billing(std::size_t batch_max) {
   return consumer;
 }
 
-WorldSpec p1_queue() {
-  return {.name = "p1_queue",
+namespace {
+
+const Cells empty_cells{{"A", 0}, {"B", 0}, {"C", 0}};
+
+/// 3 events and a duplicate; two workers; batches of two.
+WorldSpec payments(std::string name, SourceClass source) {
+  return {.name = std::move(name),
           .consumer = billing(2),
           .deliveries = {payment("e1"), payment("e2", "B"), payment("e1"), payment("e3")},
           .cells = {{"A", 0}, {"B", 0}},
-          .source = SourceClass::queue,
-          .faults = {.crash = 1, .in_doubt = 1, .lost_acknowledgement = 1},
-          .expected = Expected{.cells = {{"A", 20}, {"B", 10}}},
-          .must_reach = {Landmark::duplicate_before_commit, Landmark::duplicate_after_commit,
-                         Landmark::in_doubt_committed, Landmark::in_doubt_rolled_back,
-                         Landmark::blocked, Landmark::lost_acknowledgement}};
+          .source = source,
+          .expected = Expected{.cells = {{"A", 20}, {"B", 10}}}};
 }
 
-WorldSpec p1_log() {
-  WorldSpec world = p1_queue();
-  world.name = "p1_log";
-  world.source = SourceClass::owned_log;
-  world.faults = {.crash = 1, .in_doubt = 1, .revoke = 1};
-  world.must_reach = {Landmark::duplicate_after_commit, Landmark::in_doubt_committed,
-                      Landmark::in_doubt_rolled_back, Landmark::blocked, Landmark::zombie_refused};
+/// A batch of three, of which the second is refused after it has touched the database.
+WorldSpec refusal(std::string name, SourceClass source) {
+  WorldSpec world = payments(std::move(name), source);
+  world.consumer.batch_max = 3;
+  world.rerun_max = 2;
+  world.deliveries = {payment("e1"), payment("bad", "none"), payment("e2", "B"), payment("e1")};
+  world.expected = Expected{.cells = {{"A", 10}, {"B", 10}}, .set_aside = {{"bad", "dead"}}};
+  world.must_reach = {Landmark::rerun, Landmark::dead_letter};
   return world;
 }
 
-std::vector<WorldSpec> closed() {
-  return {p1_queue(), p1_log()};
+Delivery typed(Delivery delivery, const std::string& type) {
+  delivery.event.type = type;
+  return delivery;
+}
+
+}  // namespace
+
+std::vector<WorldSpec> of_effects() {
+  WorldSpec queue = payments("p1_queue", SourceClass::queue);
+  queue.faults = {.crash = 1, .in_doubt = 1, .lost_acknowledgement = 1};
+  queue.must_reach = {Landmark::duplicate_before_commit,
+                      Landmark::duplicate_after_commit,
+                      Landmark::in_doubt_committed,
+                      Landmark::in_doubt_rolled_back,
+                      Landmark::blocked,
+                      Landmark::crash_in_hand,
+                      Landmark::lost_acknowledgement};
+
+  WorldSpec log = payments("p1_log", SourceClass::owned_log);
+  log.faults = {.crash = 1, .in_doubt = 1, .failed_acknowledgement = 1, .revoke = 1};
+  log.must_reach = {Landmark::duplicate_after_commit, Landmark::in_doubt_committed,
+                    Landmark::in_doubt_rolled_back, Landmark::blocked, Landmark::zombie_refused};
+
+  WorldSpec first = log;
+  first.name = "p1_log_claim_first";
+  first.claim = ClaimMode::claim_first;
+
+  WorldSpec redelivered = payments("p1_redelivery", SourceClass::queue);
+  redelivered.deliveries = {payment("e1"), payment("e2")};
+  redelivered.faults = {.crash = 1, .in_doubt = 1, .redelivery = 2};
+  redelivered.expected = Expected{.cells = {{"A", 20}, {"B", 0}}};
+  redelivered.must_reach = {Landmark::blocked};
+
+  WorldSpec cut = payments("p3_disconnect_queue", SourceClass::queue);
+  cut.faults = {.crash_all = 1, .disconnect = 2};
+  WorldSpec cut_log = payments("p3_disconnect_log", SourceClass::owned_log);
+  cut_log.faults = {.crash_all = 1, .disconnect = 2, .revoke = 1};
+  return {queue, log, first, redelivered, cut, cut_log};
+}
+
+std::vector<WorldSpec> of_answers() {
+  WorldSpec answers = payments("p2_acknowledgements", SourceClass::queue);
+  answers.faults = {.refused = 1, .lost_acknowledgement = 1, .failed_acknowledgement = 1};
+  answers.must_reach = {Landmark::refused_commit, Landmark::lost_acknowledgement};
+
+  WorldSpec doubt = payments("p4_in_doubt_queue", SourceClass::queue);
+  doubt.deliveries = {payment("e1"), payment("e2", "B"), payment("e1")};
+  doubt.expected = Expected{.cells = {{"A", 10}, {"B", 10}}};
+  doubt.faults = {.in_doubt = 2, .refused = 1, .disconnect = 1};
+  doubt.must_reach = {Landmark::in_doubt_committed, Landmark::in_doubt_rolled_back};
+
+  WorldSpec doubt_log = doubt;
+  doubt_log.name = "p4_in_doubt_log";
+  doubt_log.source = SourceClass::owned_log;
+  doubt_log.faults = {.in_doubt = 2, .refused = 1, .revoke = 1, .clock_jump = 1};
+
+  // Two workers and no duplicate: every outcome must be counted once.
+  WorldSpec counted = refusal("p4_in_doubt_refusal", SourceClass::queue);
+  counted.deliveries.pop_back();
+  counted.faults = {.in_doubt = 2, .refused = 1, .clock_jump = 1};
+  return {answers, doubt, doubt_log, counted};
+}
+
+std::vector<WorldSpec> of_refusals() {
+  WorldSpec queue = refusal("p9_rerun_queue", SourceClass::queue);
+  queue.faults = {.crash = 1, .in_doubt = 1, .lost_acknowledgement = 1};
+  WorldSpec log = refusal("p9_rerun_log", SourceClass::owned_log);
+  log.faults = {.crash = 1, .in_doubt = 1, .refused = 1, .revoke = 1};
+
+  WorldSpec kinds = payments("p9_dead_letters_queue", SourceClass::queue);
+  kinds.consumer.batch_max = 3;
+  kinds.consumer.on({.name = "reject", .type = "no", .handle = reject});
+  kinds.consumer.on({.name = "retry", .type = "later", .handle = ask_for_retries});
+  kinds.consumer.on({.name = "swallow", .type = "swallow", .handle = swallow_a_failure});
+  kinds.deliveries = {payment("e1"),
+                      typed(payment("no"), "no"),
+                      typed(payment("later"), "later"),
+                      typed(payment("x"), "unheard"),
+                      typed(payment("s"), "swallow"),
+                      undecodable("{\"id")};
+  kinds.expected = Expected{
+      .cells = {{"A", 10}, {"B", 0}},
+      .set_aside = {{"no", "dead"}, {"later", "dead"}, {"x", "dead"}, {"s", "dead"}, {"", "dead"}}};
+  kinds.faults = {.crash = 1, .in_doubt = 1, .lost_acknowledgement = 1};
+  kinds.must_reach = {Landmark::dead_letter};
+  WorldSpec kinds_log = kinds;
+  kinds_log.name = "p9_dead_letters_log";
+  kinds_log.source = SourceClass::owned_log;
+  kinds_log.faults = {.crash = 1, .in_doubt = 1, .revoke = 1};
+
+  WorldSpec ignored = payments("p9_ignored", SourceClass::queue);
+  ignored.consumer.unsupported = Unsupported::ignore;
+  ignored.deliveries = {payment("e1"), typed(payment("x"), "unheard"), payment("e1")};
+  ignored.expected = Expected{.cells = {{"A", 10}, {"B", 0}}};
+  ignored.faults = {.crash = 1, .in_doubt = 1};
+
+  WorldSpec together = refusal("p9_batch_handler", SourceClass::queue);
+  together.consumer = Consumer{.name = "billing"};
+  together.consumer.batch_max = 4;
+  together.consumer.on({.name = "credit", .type = "pay", .handle_batch = credit_together});
+  together.faults = {.crash = 1, .in_doubt = 1};
+  together.must_reach = {Landmark::dead_letter};
+
+  WorldSpec contract = payments("p9_broken_contract", SourceClass::queue);
+  contract.consumer.handlers[0].handle = break_the_contract;
+  contract.stops = true;
+  contract.expected.reset();
+  contract.faults = {.crash = 1};
+  contract.must_reach = {Landmark::stopped};
+  return {queue, log, kinds, kinds_log, ignored, together, contract};
+}
+
+std::vector<WorldSpec> of_restores() {
+  WorldSpec restore = payments("p10_restore_log", SourceClass::owned_log);
+  restore.faults = {.crash = 1, .restore = 1};
+  restore.must_reach = {Landmark::restore_healed};
+  WorldSpec twice = payments("p10_restore_in_doubt", SourceClass::owned_log);
+  twice.workers = 1;
+  twice.faults = {.in_doubt = 1, .disconnect = 1, .restore = 2};
+  twice.must_reach = {Landmark::restore_healed};
+  WorldSpec promote = payments("p10_failover_log", SourceClass::owned_log);
+  promote.faults = {.in_doubt = 1, .revoke = 1, .promote = 1};
+  promote.must_reach = {Landmark::restore_healed};
+  WorldSpec both = payments("p10_restore_queue", SourceClass::queue);
+  both.faults = {.crash = 1, .restore = 1};
+  both.must_reach = {Landmark::restore_healed};
+  return {restore, twice, promote, both};
+}
+
+namespace {
+
+/// Two handlers with scopes of their own, the first with a business key besides the event's.
+Consumer keyed() {
+  Consumer consumer = billing(3);
+  consumer.scope = Scope::handler;
+  consumer.handlers[0].keys = {KeySpec{}, KeySpec{.rule = "payment", .values = {"/p"}}};
+  consumer.handlers[0].fingerprint_of = {"/n"};
+  consumer.on({.name = "count", .type = "pay", .handle = count_most});
+  return consumer;
+}
+
+Delivery with_payment(const std::string& id, const std::string& payment_id, int amount,
+                      const std::string& cell = "A") {
+  Delivery delivery = payment(id, cell, amount);
+  delivery.event.data = "{\"p\":\"" + payment_id + "\",\"n\":" + std::to_string(amount) + "}";
+  delivery.raw = "{\"id\":\"" + id + "\",\"d\":" + *delivery.event.data + "}";
+  return delivery;
+}
+
+Delivery from(Delivery delivery, const std::string& source) {
+  delivery.event.source = source;
+  return delivery;
+}
+
+}  // namespace
+
+std::vector<WorldSpec> of_identities() {
+  WorldSpec conflict = payments("p11_conflict_queue", SourceClass::queue);
+  conflict.deliveries = {payment("e1"), payment("e1", "A", 20), payment("e2", "B")};
+  conflict.expected.reset();  // Whichever came first.
+  conflict.invariants = {{"one of the two", [](const Committed& committed) {
+                            const std::int64_t amount = committed.cells.at("A");
+                            return amount == 0 || amount == 10 || amount == 20;
+                          }}};
+  conflict.faults = {.crash = 1, .in_doubt = 1, .lost_acknowledgement = 1};
+  conflict.must_reach = {Landmark::conflict};
+  WorldSpec conflict_log = conflict;
+  conflict_log.name = "p11_conflict_log";
+  conflict_log.source = SourceClass::owned_log;
+  conflict_log.deliveries.push_back(payment("e1", "A", 20));
+  conflict_log.expected =
+      Expected{.cells = {{"A", 10}, {"B", 10}}, .set_aside = {{"e1", "conflict"}}};
+  conflict_log.faults = {.crash = 1, .in_doubt = 1, .revoke = 1};
+
+  WorldSpec dead_first = payments("p11_dead_then_again", SourceClass::owned_log);
+  dead_first.deliveries = {payment("e1", "none"), payment("e1", "none"), payment("e2", "B")};
+  dead_first.expected = Expected{.cells = {{"A", 0}, {"B", 10}}, .set_aside = {{"e1", "dead"}}};
+  dead_first.faults = {.crash = 1, .in_doubt = 1, .revoke = 1};
+
+  WorldSpec names = payments("p1_names", SourceClass::owned_log);
+  names.deliveries = {payment("e1"), payment("E1"), from(payment("e1"), "mall"), payment("e1")};
+  names.expected = Expected{.cells = {{"A", 30}, {"B", 0}}};
+  names.faults = {.crash = 1, .in_doubt = 1, .revoke = 1};
+
+  WorldSpec keys = payments("p1_keys_log", SourceClass::owned_log);
+  keys.consumer = keyed();
+  keys.cells = empty_cells;
+  keys.deliveries = {with_payment("e1", "p1", 10),      with_payment("e2", "p1", 10),
+                     with_payment("e3", "p2", 10, "B"), with_payment("e3", "p2", 10, "B"),
+                     with_payment("e4", "p1", 20),      with_payment("e2", "p3", 10)};
+  // The second e2 speaks of another payment: its id is free for "credit", which had not applied the
+  // first one, and taken for "count".
+  keys.expected = Expected{.cells = {{"A", 20}, {"B", 10}, {"C", 3}},
+                           .set_aside = {{"e3", "dead"}, {"e4", "conflict"}, {"e2", "conflict"}}};
+  keys.faults = {.crash = 1, .in_doubt = 1, .revoke = 1};
+  WorldSpec keys_queue = keys;
+  keys_queue.name = "p1_keys_queue";
+  keys_queue.source = SourceClass::queue;
+  keys_queue.deliveries.resize(3);
+  keys_queue.expected =
+      Expected{.cells = {{"A", 10}, {"B", 10}, {"C", 2}}, .set_aside = {{"e3", "dead"}}};
+  keys_queue.faults = {.crash = 1, .in_doubt = 1, .redelivery = 1};
+  return {conflict, conflict_log, dead_first, names, keys, keys_queue};
+}
+
+std::vector<WorldSpec> of_dialects() {
+  // Each worker holds what the other wants next.
+  WorldSpec crossed = payments("p3_deadlock_postgres", SourceClass::queue);
+  crossed.deliveries = {payment("e1"), payment("e2", "B"), payment("e3", "B"), payment("e4")};
+  crossed.expected = Expected{.cells = {{"A", 20}, {"B", 20}}};
+  crossed.faults = {.crash = 1, .in_doubt = 1};
+  crossed.must_reach = {Landmark::deadlock};
+  WorldSpec smaller = crossed;
+  smaller.name = "p3_deadlock_mariadb";
+  smaller.dialect = Dialect::mariadb;
+
+  WorldSpec turns = refusal("p1_sqlite", SourceClass::queue);
+  turns.dialect = Dialect::sqlite;
+  turns.faults = {.crash_all = 1, .in_doubt = 1, .lost_acknowledgement = 1};
+  return {crossed, smaller, turns};
+}
+
+std::vector<WorldSpec> all() {
+  std::vector<WorldSpec> worlds;
+  for (const auto& some :
+       {of_effects(), of_answers(), of_refusals(), of_restores(), of_identities(), of_dialects()}) {
+    worlds.insert(worlds.end(), some.begin(), some.end());
+  }
+  return worlds;
 }
 
 }  // namespace onefold::lab::worlds

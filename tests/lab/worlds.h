@@ -5,20 +5,24 @@
 
 #include "onefold/lab/lab.h"
 
-/// Worlds of the disorder lab that the tests explore, each named after the promises it is about.
+/// Worlds of the disorder lab that the tests explore, named after what they are about.
 namespace onefold::lab::worlds {
 
-/// An event that adds `amount` to `cell`; what is no cell is refused.
+/// An event that adds `amount` to `cell`. Where there is no such cell its handler refuses it, after
+/// it has touched the database.
 Delivery payment(const std::string& id, const std::string& cell = "A", int amount = 10);
 Delivery undecodable(const std::string& raw);
-/// Adds what `payment` says.
+/// Applies payments.
 Consumer billing(std::size_t batch_max);
 
-/// 2 workers, 3 events and a duplicate: a crash, a commit in doubt and a lost acknowledgement.
-WorldSpec p1_queue();
-WorldSpec p1_log();
+/// One or several events each, two workers, all of the faults that matter to the promise.
+std::vector<WorldSpec> of_effects();     ///< P1, P3: queues, logs, zombies, broken sessions.
+std::vector<WorldSpec> of_answers();     ///< P2, P4: commits and acknowledgements.
+std::vector<WorldSpec> of_refusals();    ///< P9: reruns and dead letters.
+std::vector<WorldSpec> of_restores();    ///< P10.
+std::vector<WorldSpec> of_identities();  ///< P11, keys and scopes.
+std::vector<WorldSpec> of_dialects();    ///< Deadlocks, turns.
 
-/// All of the above and more, each of which closes.
-std::vector<WorldSpec> closed();
+std::vector<WorldSpec> all();
 
 }  // namespace onefold::lab::worlds

@@ -82,7 +82,6 @@ std::uint64_t digest_of(const Tables& tables, const std::map<ScopeId, ScopeRow>&
     digest.add(row.next.high);
     digest.add(row.next.low);
   }
-  digest.add(tables.touches.empty() ? 0 : 1);
   for (const auto& [name, amount] : tables.cells) {
     digest.add(name);
     digest.add(static_cast<std::uint64_t>(amount));

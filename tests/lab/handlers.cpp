@@ -1,0 +1,56 @@
+#include "tests/lab/handlers.h"
+
+#include "onefold/error.h"
+#include "onefold/formats/fields.h"
+
+namespace onefold::lab::worlds {
+namespace {
+
+constexpr std::string_view update_cell =
+    "UPDATE cell SET amount = amount + :amount WHERE name = :name";
+
+void add(Context& context, std::int64_t amount, const std::string& cell) {
+  context.sql().execute(update_cell, {{"amount", amount}, {"name", cell}}, 1);
+}
+
+}  // namespace
+
+Answer credit(const Event& event, Context& context) {
+  add(context, Fields{event}.int64("/n"), event.subject);
+  return Answer::done();
+}
+
+std::vector<Answer> credit_together(std::span<const Event* const> events, Context& context) {
+  for (const Event* event : events) credit(*event, context);
+  return {};
+}
+
+Answer count_most(const Event& event, Context& context) {
+  add(context, 1, event.subject == "B" ? "no such cell" : "C");
+  return Answer::done("counted");
+}
+
+Answer reject(const Event& /*event*/, Context& /*context*/) {
+  return Answer::reject("it will never do");
+}
+
+Answer ask_for_retries(const Event& /*event*/, Context& /*context*/) {
+  return Answer::retry("not yet");
+}
+
+Answer swallow_a_failure(const Event& event, Context& context) {
+  add(context, Fields{event}.int64("/n"), event.subject);
+  try {
+    context.sql().change(update_cell, {{"amount", 1}});
+  } catch (const Error&) {
+    return Answer::done();  // A parameter was missing, and it makes nothing of it.
+  }
+  return Answer::done();
+}
+
+Answer break_the_contract(const Event& event, Context& context) {
+  credit(event, context);
+  throw Error{ErrorKind::contract_violation, "the handler has ended the transaction"};
+}
+
+}  // namespace onefold::lab::worlds

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "onefold/consumer.h"
+
+/// What the consumers of the lab's worlds do. None of them keeps anything between calls.
+namespace onefold::lab::worlds {
+
+/// Adds the event's amount to the cell that its subject names.
+Answer credit(const Event& event, Context& context);
+/// The same for several events.
+std::vector<Answer> credit_together(std::span<const Event* const> events, Context& context);
+/// Counts in cell C; refuses events for cell "B".
+Answer count_most(const Event& event, Context& context);
+/// Refuses without having touched the database: for ever, or as a retry.
+Answer reject(const Event& event, Context& context);
+Answer ask_for_retries(const Event& event, Context& context);
+/// Ignores that its statement has failed.
+Answer swallow_a_failure(const Event& event, Context& context);
+/// As if it had ended the transaction.
+Answer break_the_contract(const Event& event, Context& context);
+
+}  // namespace onefold::lab::worlds

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "onefold/evidence.h"
 #include "onefold/handler.h"
 
 namespace onefold {
@@ -72,7 +74,10 @@ struct Consumer {
   /// Workers, 1 to 64, for each source that several can share; other sources have one. Each has a
   /// thread and a session, so that handlers run at the same time; on SQLite they take turns.
   int workers = 1;
-  bool claim_first = false;  ///< Also where the sources would allow the optimistic path.
+  /// How keys are claimed. Absent: first, which costs a little more than looking keys up, and much
+  /// less where two workers meet. Optimistic needs sources whose partitions have one owner each; a
+  /// store with a single writer claims first all the same.
+  std::optional<ClaimMode> claim = {};
 
   /// Adds a handler for a type. All handlers that match an event run, in the order of these calls,
   /// under one outcome.

@@ -78,7 +78,7 @@ struct ConsumerConfig {
   std::size_t batch_max = 500;
   int attempts_max = 3;
   Unsupported unsupported = Unsupported::dead_letter;
-  bool claim_first = false;
+  std::optional<ClaimMode> claim = {};  ///< Absent: "auto".
   std::vector<HandlerConfig> handlers;
   std::vector<KeySpec> keys = {};  ///< Empty: the event itself.
   Scope scope = Scope::consumer;

@@ -128,7 +128,8 @@ constexpr Broken consumers[] = {
     {"UnknownUnsupported", 13, "unsupported = \"ignor\"", "13:15",
      "must be \"dead-letter\" or \"ignore\"", "did you mean \"ignore\"?"},
     {"UnknownConflict", 13, "on_conflict = \"overwrite\"", "13:15", "must be \"dead-letter\"", ""},
-    {"UnknownClaim", 13, "claim = \"last\"", "13:9", "must be \"auto\" or \"first\"", ""},
+    {"UnknownClaim", 13, "claim = \"last\"", "13:9",
+     "must be \"auto\", \"first\" or \"optimistic\"", ""},
     {"ConsumerName", 10,
      "[consumer.\"Bill\"]\nsources = [\"orders\"]\nhandler = [{ name = \"h\", type = \"*\", sql = "
      "\"DELETE FROM t\" }]\n[consumer.billing]",

@@ -29,6 +29,17 @@ std::vector<std::string> read_sources(const TableReader& reader,
   return names;
 }
 
+std::optional<ClaimMode> read_claim(const TableReader& reader) {
+  switch (reader.choice("claim")) {
+    case 1:
+      return ClaimMode::claim_first;
+    case 2:
+      return ClaimMode::optimistic;
+    default:
+      return std::nullopt;
+  }
+}
+
 FingerprintRule read_fingerprint(const TableReader& reader) {
   constexpr std::array kinds{FingerprintRule::Kind::canonical, FingerprintRule::Kind::bytes,
                              FingerprintRule::Kind::off};
@@ -107,7 +118,7 @@ ConsumerConfig read_consumer(const std::string& name, const toml::table& table,
   reader.choice("on_conflict");
   consumer.unsupported =
       reader.choice("unsupported") == 1 ? Unsupported::ignore : Unsupported::dead_letter;
-  consumer.claim_first = reader.choice("claim") == 1;
+  consumer.claim = read_claim(reader);
   consumer.scope = reader.choice("scope") == 1 ? Scope::handler : Scope::consumer;
   consumer.keys = read_keys(reader);
   consumer.fingerprint = read_fingerprint(reader);

@@ -232,12 +232,12 @@ std::vector<KeySchema> consumer_effects() {
            .choices = {"dead-letter"}},
           {.name = "claim",
            .kind = Kind::choice,
-           .meaning = "`\"first\"` claims each key before its handler runs, also on a database "
-                      "with several writers where looking it up would do. No effect on SQLite, "
-                      "which has one writer and always claims first.",
-           .example = "claim = \"first\"",
+           .meaning = "`\"first\"` (and `\"auto\"`) claims each key before its handler runs. "
+                      "`\"optimistic\"` claims it last: quicker unless processes have the same "
+                      "events, and then several times slower. SQLite always claims first.",
+           .example = "claim = \"optimistic\"",
            .otherwise = "\"auto\"",
-           .choices = {"auto", "first"}},
+           .choices = {"auto", "first", "optimistic"}},
           {.name = "handler",
            .kind = Kind::table_array,
            .meaning = "What is done: `[[consumer.NAME.handler]]`, in the order of the file.",

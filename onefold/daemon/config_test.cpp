@@ -64,7 +64,7 @@ expect_rows = 0
   EXPECT_EQ(consumer.batch_max, 500U);
   EXPECT_EQ(consumer.attempts_max, 3);
   EXPECT_EQ(consumer.unsupported, Unsupported::dead_letter);
-  EXPECT_FALSE(consumer.claim_first);
+  EXPECT_EQ(consumer.claim, std::nullopt);
   EXPECT_EQ(consumer.handlers.front().version, 1);
   EXPECT_EQ(consumer.handlers.front().entity, "");
   EXPECT_EQ(consumer.handlers.front().statements.front().expect_rows, 0);

@@ -211,7 +211,7 @@ Consumer sql_consumer(const ConsumerConfig& config) {
   consumer.batch_max = config.batch_max;
   consumer.attempts_max = config.attempts_max;
   consumer.unsupported = config.unsupported;
-  consumer.claim_first = config.claim_first;
+  consumer.claim = config.claim;
   consumer.keys = config.keys;
   consumer.scope = config.scope;
   consumer.fingerprint = config.fingerprint;

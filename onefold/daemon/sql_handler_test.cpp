@@ -330,7 +330,7 @@ TEST(SqlConsumer, CarriesAllThatIsConfigured) {
   config.batch_max = 7;
   config.attempts_max = 5;
   config.unsupported = Unsupported::ignore;
-  config.claim_first = true;
+  config.claim = ClaimMode::optimistic;
   config.scope = Scope::handler;
   config.keys = {{"payment", {"/payment_id"}}};
   config.fingerprint = {FingerprintRule::Kind::bytes, {}};
@@ -346,7 +346,7 @@ TEST(SqlConsumer, CarriesAllThatIsConfigured) {
   EXPECT_EQ(consumer.batch_max, 7U);
   EXPECT_EQ(consumer.attempts_max, 5);
   EXPECT_EQ(consumer.unsupported, Unsupported::ignore);
-  EXPECT_TRUE(consumer.claim_first);
+  EXPECT_EQ(consumer.claim, ClaimMode::optimistic);
   EXPECT_EQ(consumer.scope, Scope::handler);
   ASSERT_EQ(consumer.keys.size(), 1U);
   EXPECT_EQ(consumer.keys[0].rule, "payment");

@@ -195,7 +195,7 @@ std::string defect_of(const HandlerSpec& handler, const Consumer& consumer) {
 bool say_the_same(const Consumer& one, const Consumer& other) {
   const auto options = [](const Consumer& consumer) {
     return std::tuple{consumer.batch_max, consumer.attempts_max, consumer.unsupported,
-                      consumer.workers, consumer.claim_first};
+                      consumer.workers, consumer.claim};
   };
   const auto handler = [](const HandlerSpec& spec) {
     return std::tie(spec.name, spec.type, spec.version, spec.entity);

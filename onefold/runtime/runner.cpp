@@ -80,6 +80,11 @@ void Runner::add(const Consumer& consumer, SourceFactory source) {
   if (const std::string defect = defect_of(consumer); !defect.empty()) {
     throw Error{ErrorKind::bad_configuration, defect};
   }
+  if (consumer.claim == ClaimMode::optimistic && source.traits.kind != SourceClass::owned_log) {
+    throw Error{ErrorKind::bad_configuration,
+                "consumer '" + consumer.name + "' is optimistic, and source '" + source.name +
+                    "' may give its deliveries to several: claim first"};
+  }
   auto entry = std::ranges::find(state_->entries, consumer.name,
                                  [](const State::Entry& e) { return e.consumer.name; });
   if (entry == state_->entries.end()) {
@@ -174,14 +179,11 @@ bool Runner::State::takes_turns() const {
   return store.traits().single_writer || store.traits().one_thread;
 }
 
-/// Optimistic where each partition has one owner, so that losing a race is rare, and where other
-/// writers could be in the way at all.
+/// First, unless somebody knows that losing a race is rare, and other writers could be in the way
+/// at all.
 ClaimMode Runner::State::claim_mode(const Entry& entry) const {
-  const bool owned = std::ranges::all_of(entry.sources, [](const SourceFactory& source) {
-    return source.traits.kind == SourceClass::owned_log;
-  });
-  const bool optimistic = owned && !entry.consumer.claim_first && !store.traits().single_writer;
-  return optimistic ? ClaimMode::optimistic : ClaimMode::claim_first;
+  if (store.traits().single_writer) return ClaimMode::claim_first;
+  return entry.consumer.claim.value_or(ClaimMode::claim_first);
 }
 
 /// A batch is finished before another worker's begins: they share one session.

@@ -90,16 +90,16 @@ class RunnerLive : public testing::Test {
 };
 
 TEST_F(RunnerLive, P1_WorkersInThreadsApplyEachEventOnce) {
-  for (const bool claim_first : {true, false}) {
-    SCOPED_TRACE(claim_first ? "claim first" : "optimistic");
-    if (!claim_first) {
+  for (const ClaimMode mode : {ClaimMode::claim_first, ClaimMode::optimistic}) {
+    SCOPED_TRACE(mode == ClaimMode::claim_first ? "claim first" : "optimistic");
+    if (mode == ClaimMode::optimistic) {
       TearDown();
       SetUp();
     }
     threads_.clear();
     threads_awaited_ = 4;
     Consumer consumer = billing();
-    consumer.claim_first = claim_first;
+    consumer.claim = mode;
     std::int64_t told = 0;
     Runner runner{*store_, {.progress = [&](const Totals& totals) { told = totals.received(); }}};
     for (int number = 0; number < 4; ++number) runner.add(consumer, file(number));

@@ -282,6 +282,12 @@ TEST_F(RunnerTest, WhatCannotWorkIsRefusedInWords) {
   EXPECT_NE(refused(star).find('*'), std::string::npos);
   runner.add(billing(), file_of("orders", {}));
   EXPECT_NE(refused(billing()).find("twice"), std::string::npos);
+  Consumer optimistic = billing("optimistic");
+  optimistic.claim = ClaimMode::optimistic;
+  EXPECT_EQ(refused(optimistic), "accepted");
+  SourceFactory queue = file_of("queue", {});
+  queue.traits.kind = SourceClass::queue;
+  EXPECT_THROW(runner.add(optimistic, queue), Error) << "several may have its deliveries";
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ def deadlocks(shop):
 
 
 def overlap(onefold, server, folder, count, seed):
-    for consumer in ('claim = "first"', 'claim = "auto"'):
+    for consumer in ('claim = "first"', 'claim = "optimistic"'):
         place = folder / consumer.split('"')[1]
         place.mkdir()
         shop = Shop(server, place, count, seed, consumer=consumer)

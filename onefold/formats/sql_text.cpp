@@ -140,6 +140,22 @@ SqlToken SqlLexer::comment() {
   return make(Kind::unclosed, sql_.size());
 }
 
+void collect_names(std::string_view sql, SqlDialect dialect, std::set<std::string>& names) {
+  SqlLexer lexer{sql, dialect};
+  for (SqlToken token = lexer.next(); token.kind != SqlToken::Kind::end; token = lexer.next()) {
+    if (token.kind == SqlToken::Kind::unclosed) return;
+    if (token.kind == SqlToken::Kind::name && token.text.size() > 2) {
+      names.emplace(token.text.substr(1, token.text.size() - 2));
+    }
+    if (token.kind != SqlToken::Kind::word) continue;
+    std::string word{token.text};
+    if (dialect == SqlDialect::postgres) {
+      for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    names.insert(std::move(word));
+  }
+}
+
 bool is_executed(std::string_view comment) noexcept {
   return comment.starts_with("/*!") || comment.starts_with("/*M!");
 }

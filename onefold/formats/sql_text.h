@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,10 @@ class SqlLexer {
   SqlDialect dialect_;
   std::size_t at_ = 0;
 };
+
+/// Adds every word and every name in quotes (without them) of a statement: its tables are among
+/// them. Words are taken as they stand, or in lower case for PostgreSQL, as it would.
+void collect_names(std::string_view sql, SqlDialect dialect, std::set<std::string>& names);
 
 /// Whether MySQL or MariaDB execute what stands in such a comment.
 bool is_executed(std::string_view comment) noexcept;

@@ -91,5 +91,15 @@ TEST(SqlText, TokensAreTheTextWithoutItsWhiteSpaceProperty) {
   EXPECT_TRUE(same);
 }
 
+TEST(SqlNames, AreThoseWithAndWithoutQuotes) {
+  std::set<std::string> names;
+  collect_names("INSERT INTO Sales.\"Day Book\" VALUES (:line, 'no name') -- nor this",
+                SqlDialect::postgres, names);
+  EXPECT_EQ(names, (std::set<std::string>{"insert", "into", "sales", "Day Book", "values"}));
+  names.clear();
+  collect_names("DELETE FROM `Day` WHERE note = \"no name\"", SqlDialect::mariadb, names);
+  EXPECT_EQ(names, (std::set<std::string>{"DELETE", "FROM", "Day", "WHERE", "note"}));
+}
+
 }  // namespace
 }  // namespace onefold

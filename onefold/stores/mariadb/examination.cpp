@@ -99,23 +99,10 @@ void examine_privileges(Connection& connection, std::vector<Finding>& found) {
   if (complete) found.push_back({fine, "privileges", "the onefold_ tables can be used"});
 }
 
-/// The names that a statement writes to or reads from. A name that is no table is not found among
-/// them, and nothing is said about it.
-void collect_names(std::string_view sql, std::set<std::string>& names) {
-  SqlLexer lexer{sql, SqlDialect::mariadb};
-  for (SqlToken token = lexer.next(); token.kind != SqlToken::Kind::end; token = lexer.next()) {
-    if (token.kind == SqlToken::Kind::word) names.emplace(token.text);
-    if (token.kind == SqlToken::Kind::name && token.text.size() > 2) {
-      names.emplace(token.text.substr(1, token.text.size() - 2));
-    }
-    if (token.kind == SqlToken::Kind::unclosed) return;
-  }
-}
-
 void examine_tables(Connection& connection, std::span<const std::string> statements,
                     std::vector<Finding>& found) {
   std::set<std::string> names;
-  for (const std::string& each : statements) collect_names(each, names);
+  for (const std::string& each : statements) collect_names(each, SqlDialect::mariadb, names);
   Statement& select = connection.own(
       "SELECT table_schema, table_name, engine FROM information_schema.tables "
       "WHERE table_name = ? AND table_schema NOT IN ('information_schema', 'mysql', "

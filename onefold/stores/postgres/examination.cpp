@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <set>
 
+#include "onefold/formats/sql_text.h"
 #include "onefold/stores/postgres/migrations.h"
 
 namespace onefold::postgres {
@@ -95,6 +97,50 @@ void examine_privileges(Connection& connection, std::vector<Finding>& found) {
   }
 }
 
+/// A standby reads only; its primary takes the writes.
+void examine_server(Connection& connection, std::vector<Finding>& found) {
+  const Result result =
+      connection.run("SELECT pg_is_in_recovery()", {}, "asking whether the server is a standby");
+  if (!Row{result.get(), 0}.boolean(0)) return;
+  found.push_back({failure, "server", "it is a standby, which takes no writes",
+                   "connect to the primary; with several hosts in the address it is looked for"});
+}
+
+/// Tables whose rows do not live and die with the evidence. A name that is no table is not found,
+/// and nothing is said about it.
+void examine_tables(Connection& connection, std::span<const std::string> statements,
+                    std::vector<Finding>& found) {
+  std::set<std::string> names;
+  for (const std::string& each : statements) collect_names(each, SqlDialect::postgres, names);
+  Array wanted{type::text};
+  for (const std::string& each : names) wanted.text(each);
+  Arguments arguments;
+  wanted.into(arguments);
+  const Result result = connection.run(
+      "SELECT c.oid::regclass::text, c.relpersistence = 'u' FROM pg_class c "
+      "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relname = ANY($1) "
+      "AND (c.relpersistence = 'u' AND c.relkind IN ('r', 'p') OR c.relkind = 'f') "
+      "AND (pg_table_is_visible(c.oid) OR n.nspname = ANY($1)) ORDER BY 1",
+      std::move(arguments), "looking for the tables of the handlers");
+  for (int i = 0; i < rows_in(result); ++i) {
+    const Row row{result.get(), i};
+    const std::string table = row.text(0);
+    if (row.boolean(1)) {
+      found.push_back({failure, "tables",
+                       fmt::format("{} is unlogged: a crash of the server empties it, while the "
+                                   "evidence of its events stays",
+                                   table),
+                       fmt::format("ALTER TABLE {} SET LOGGED", table)});
+    } else {
+      found.push_back({warning, "tables",
+                       fmt::format("{} is on another server, which commits by itself: what a "
+                                   "handler writes there can be lost or doubled",
+                                   table),
+                       "let handlers write to tables of this database"});
+    }
+  }
+}
+
 }  // namespace
 
 std::string statement_defect(Connection& connection, std::string_view sql) {
@@ -114,6 +160,8 @@ std::vector<Finding> examine(Connection& connection, const Options& options,
   examine_version(connection, found);
   examine_durability(connection, options, found);
   examine_clock(connection, found);
+  examine_server(connection, found);
+  examine_tables(connection, statements, found);
   try {
     check_schema(connection);
     examine_privileges(connection, found);

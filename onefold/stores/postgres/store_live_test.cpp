@@ -94,6 +94,45 @@ TEST_F(PostgresDatabase, RunNeedsNoMoreThanRightsOnRows) {
       ErrorKind::bad_configuration);
 }
 
+TEST_F(PostgresDatabase, TablesThatDoNotLiveAndDieWithTheEvidenceAreFound) {
+  using enum Finding::Severity;
+  const std::string other = database_->schema() + "_elsewhere";
+  plain().execute("CREATE UNLOGGED TABLE diary (line text)");
+  plain().execute("CREATE UNLOGGED TABLE unused (line text)");
+  plain().execute("CREATE FOREIGN DATA WRAPPER " + other);
+  plain().execute("CREATE SERVER " + other + " FOREIGN DATA WRAPPER " + other);
+  plain().execute("CREATE FOREIGN TABLE far (line text) SERVER " + other);
+  const std::vector<std::string> statements{"INSERT INTO Diary VALUES (:line)",
+                                            "INSERT INTO \"far\" VALUES (:line)",
+                                            std::string{credit}};
+  const auto findings = store_->housekeeping()->examine(statements);
+  plain().execute("DROP FOREIGN DATA WRAPPER " + other + " CASCADE");
+  std::vector<std::pair<Finding::Severity, std::string>> tables;
+  for (const Finding& each : findings) {
+    if (each.topic == "tables") {
+      tables.emplace_back(each.severity, each.text.substr(0, each.text.find(' ')));
+    }
+  }
+  EXPECT_EQ(tables, (std::vector<std::pair<Finding::Severity, std::string>>{{failure, "diary"},
+                                                                            {warning, "far"}}));
+}
+
+/// The function that a standby answers with true, found before the server's own.
+TEST_F(PostgresDatabase, AStandbyIsFound) {
+  const auto is_told = [](Store& store) {
+    const auto findings = store.housekeeping()->examine({});
+    return std::ranges::find(findings, "server", &Finding::topic) != findings.end();
+  };
+  EXPECT_FALSE(is_told(*store_));
+  const std::string function = database_->schema() + ".pg_is_in_recovery()";
+  plain().execute("CREATE OR REPLACE FUNCTION " + function +
+                  " RETURNS boolean LANGUAGE sql AS 'SELECT true'");
+  Options standby = options();
+  standby.connection = database_->url("%20-csearch_path%3D" + database_->schema() + ",pg_catalog");
+  EXPECT_TRUE(is_told(*open_store(standby)));
+  plain().execute("DROP FUNCTION " + function);
+}
+
 TEST_F(PostgresDatabase, F22_RightsThatAreTakenAwayStopTheConsumerAndBlameNoEvent) {
   const auto store = open_store(options_for(url_of_role("onefold_runner", rights_to_run())));
   const auto session = store->connect();

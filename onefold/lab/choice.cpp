@@ -44,6 +44,8 @@ const char* to_string(Act act) noexcept {
       return "the acknowledgement fails";
     case Act::acknowledged_with_error:
       return "the answer to the acknowledgement is lost";
+    case Act::hand_out_one:
+      return "one delivery alone arrives";
   }
   return "rest";
 }

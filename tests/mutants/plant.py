@@ -64,8 +64,10 @@ def planted(text, places):
 
 
 def catalogue(bugs):
-    rows = "".join(f'    {{{number}, "{bug["name"]}", "{bug["why"]}"}},\n'
-                   for number, bug in enumerate(bugs, 1))
+    rows = ""
+    for number, bug in enumerate(bugs, 1):
+        in_the_lab = "false" if "only_tests" in bug else "true"
+        rows += f'    {{{number}, "{bug["name"]}", "{bug["why"]}", {in_the_lab}}},\n'
     return ('#include "tests/mutants/planted.h"\n\nnamespace onefold::mutants {\n\n'
             f"std::span<const Bug> bugs() {{\n  static constexpr Bug all[] = {{\n{rows}  }};\n"
             "  return all;\n}\n\n}  // namespace onefold::mutants\n")

@@ -13,6 +13,7 @@ struct Bug {
   int number;  ///< From 1, in the order of bugs.toml.
   std::string_view name;
   std::string_view why;  ///< Why somebody would write it.
+  bool in_the_lab;       ///< Whether the lab can see it; ordinary tests see all of them.
 };
 
 /// All that are planted.

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <ctime>
+#include <list>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -46,7 +49,7 @@ Violation describe(const Failure& failure, const WorldSpec& whole) {
   return violation;
 }
 
-/// Explores one world.
+/// Explores one world, a stage at a time.
 class Exploration {
  public:
   Exploration(const WorldSpec& world, const Budget& budget, SteadyTime deadline)
@@ -54,41 +57,17 @@ class Exploration {
     report_.name = world.name;
   }
 
-  std::optional<Violation> run() {
-    const SteadyTime start = std::chrono::steady_clock::now();
-    budget_.random_schedules > 0 ? at_random() : in_order();
-    report_.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (failure_) {
-      if (budget_.shrink) {
-        *failure_ =
-            lab::shrink(*failure_, world_, std::chrono::steady_clock::now() + shrinking_max);
-      }
-      return describe(*failure_, world_);
-    }
-    return missing_landmark();
-  }
-  const WorldReport& report() const noexcept { return report_; }
-
- private:
-  Seed seed() const {
-    return {.world = world_.name, .workers = world_.workers, .left_out = {}, .schedule = {}};
-  }
-
-  void in_order() {
-    Engine engine{world_};
-    if (budget_.cheap_first) {
-      for (int cheap = 1; cheap <= most_cheap_deviations; ++cheap) {
-        if (budget_.deviations_max >= 0 && cheap >= budget_.deviations_max) break;
-        add(engine, sweep_in_order(engine, limits(cheap)), seed());
-        if (failure_) return;
-      }
-    }
-    add(engine, sweep_in_order(engine, limits(budget_.deviations_max)), seed());
+  /// All schedules with at most so many deviations; -1: all there are.
+  void in_order(int deviations_max) {
+    const std::clock_t start = std::clock();
+    if (!engine_) engine_ = std::make_unique<Engine>(world_);
+    add(*engine_, sweep_in_order(*engine_, limits(deviations_max)), seed());
+    note_time(start);
   }
 
   /// Half of it without duplicates, which hide losses.
   void at_random() {
+    const std::clock_t start = std::clock();
     Seed alone = seed();
     alone.left_out = duplicates_of(world_);
     for (const Seed& which : {seed(), alone}) {
@@ -96,8 +75,44 @@ class Exploration {
       Limits half = limits(-1);
       half.schedules_max = (budget_.random_schedules + 1) / 2;
       add(engine, sweep_at_random(engine, half, budget_.seed, report_.schedules), which);
-      if (failure_) return;
+      if (failure_) break;
     }
+    note_time(start);
+  }
+
+  /// What went wrong, made small.
+  std::optional<Violation> violation() {
+    if (!failure_) return {};
+    const SteadyTime until = std::chrono::steady_clock::now() + shrinking_max;
+    if (budget_.shrink) *failure_ = lab::shrink(*failure_, world_, until);
+    return describe(*failure_, world_);
+  }
+  const WorldReport& report() const noexcept { return report_; }
+
+  /// A world in which something never happens shows nothing about it.
+  std::optional<Violation> missing_landmark() const {
+    for (const Landmark landmark : world_.must_reach) {
+      if (report_.reached.contains(landmark)) continue;
+      const std::string what =
+          "in none of " + std::to_string(report_.schedules) + " schedules was there: ";
+      return Violation{.promise = "landmark",
+                       .what = what + to_string(landmark),
+                       .world = world_.name,
+                       .seed = {},
+                       .cause = {},
+                       .timeline = {},
+                       .deviations = 0};
+    }
+    return {};
+  }
+
+ private:
+  Seed seed() const {
+    return {.world = world_.name, .workers = world_.workers, .left_out = {}, .schedule = {}};
+  }
+
+  void note_time(std::clock_t start) {
+    report_.seconds += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   }
 
   Limits limits(int deviations_max) const {
@@ -122,29 +137,23 @@ class Exploration {
     failure_ = Failure{std::move(seed), *sweep.defect};
   }
 
-  /// A world in which something never happens shows nothing about it.
-  std::optional<Violation> missing_landmark() const {
-    for (const Landmark landmark : world_.must_reach) {
-      if (report_.reached.contains(landmark)) continue;
-      const std::string what =
-          "in none of " + std::to_string(report_.schedules) + " schedules was there: ";
-      return Violation{.promise = "landmark",
-                       .what = what + to_string(landmark),
-                       .world = world_.name,
-                       .seed = {},
-                       .cause = {},
-                       .timeline = {},
-                       .deviations = 0};
-    }
-    return {};
-  }
-
   const WorldSpec& world_;
   const Budget& budget_;
   SteadyTime deadline_;
+  std::unique_ptr<Engine> engine_;
   WorldReport report_;
   std::optional<Failure> failure_;
 };
+
+/// How many deviations the stages of a search allow, cheap ones first.
+std::vector<int> stages_of(const Budget& budget) {
+  std::vector<int> stages;
+  for (int cheap = 0; budget.cheap_first && cheap <= most_cheap_deviations; ++cheap) {
+    if (budget.deviations_max < 0 || cheap < budget.deviations_max) stages.push_back(cheap);
+  }
+  stages.push_back(budget.deviations_max);
+  return stages;
+}
 
 std::string padded(std::string text, std::size_t width) {
   text.resize(std::max(width, text.size()), ' ');
@@ -172,15 +181,30 @@ std::string Report::summary() const {
 }
 
 Report explore(std::span<const WorldSpec> worlds, const Budget& budget) {
-  const SteadyTime now = std::chrono::steady_clock::now();
-  const SteadyTime deadline = now + budget.time_max;
-  Report report;
-  for (const WorldSpec& world : worlds) {
-    Exploration exploration{world, budget, deadline};
-    report.violation = exploration.run();
-    report.worlds.push_back(exploration.report());
-    if (report.violation || std::chrono::steady_clock::now() >= deadline) break;
+  const SteadyTime deadline = std::chrono::steady_clock::now() + budget.time_max;
+  std::list<Exploration> explorations;
+  for (const WorldSpec& world : worlds) explorations.emplace_back(world, budget, deadline);
+  std::optional<Violation> violation;
+  const auto all = [&](const auto& stage) {
+    for (Exploration& exploration : explorations) {
+      if (violation) return;
+      stage(exploration);
+      violation = exploration.violation();
+    }
+  };
+  if (budget.random_schedules > 0) {
+    all([](Exploration& exploration) { exploration.at_random(); });
+  } else {
+    for (const int deviations_max : stages_of(budget)) {
+      all([&](Exploration& exploration) { exploration.in_order(deviations_max); });
+    }
   }
+  Report report;
+  for (const Exploration& exploration : explorations) {
+    report.worlds.push_back(exploration.report());
+    if (!violation) violation = exploration.missing_landmark();
+  }
+  report.violation = std::move(violation);
   return report;
 }
 

@@ -26,7 +26,8 @@ struct Budget {
   int preemptions_max = -1;  ///< Switches away from a worker that could go on; -1: any number.
   int deviations_max = -1;   ///< Choices other than "nothing fails, nobody is interrupted".
   bool prune = true;         ///< States that were seen before are not entered again.
-  bool cheap_first = true;   ///< First all schedules with one deviation, then with two.
+  /// First all schedules of all worlds without a deviation, then with one, then with two.
+  bool cheap_first = true;
   /// Instead of all schedules in order: this many at random, half of them by PCT, each with a
   /// random half of the kinds of faults, and with or without duplicates.
   std::uint64_t random_schedules = 0;
@@ -51,7 +52,7 @@ struct WorldReport {
   std::uint64_t states = 0;
   std::uint64_t steps = 0;
   bool closed = false;  ///< There is no other schedule within the limits but those seen.
-  double seconds = 0;
+  double seconds = 0;   ///< Of the processor.
   std::set<Landmark> reached = {};
 };
 
@@ -62,7 +63,7 @@ struct Report {
   std::string summary() const;  ///< A table, a line for each world.
 };
 
-/// Explores each world in turn until a violation is found or the budget is spent. Throws
+/// Explores the worlds until a violation is found or the budget is spent. Throws
 /// `std::invalid_argument` for a world that cannot be built. One thread; several calls at once are
 /// independent as far as the handlers are.
 Report explore(std::span<const WorldSpec> worlds, const Budget& budget);

@@ -65,8 +65,8 @@ void run_quietly(World& world) {
   for (int steps = 0; world.can_go_on(0) && steps < quiet_steps_max; ++steps) {
     try {
       world.worker(0).step();
-    } catch (const Error&) {
-      return;  // A consumer that stops.
+    } catch (const std::exception&) {
+      return;  // The consumer has to stop; whether it may is judged elsewhere.
     }
     world.machine(0).clock.end_pause();
   }

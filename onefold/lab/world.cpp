@@ -205,7 +205,6 @@ World::Known& World::known(std::size_t number) {
     const Worker::State state = machine.worker->state();
     known.digest = state.digest;
     known.in_doubt = state.in_doubt;
-    known.alone = state.alone;
   }
   known.writes = model_->digest_of_writes(port(number).session());
   return known;

@@ -105,7 +105,7 @@ class World {
   /// that have changed their places make no difference: none of them is special.
   void add_to(StateDigest& digest);
   /// Its next step neither sees nor changes anything that others see.
-  bool is_alone(std::size_t number) { return known(number).alone; }
+  bool is_alone(std::size_t number) const { return machines_[number]->worker->is_alone(); }
   /// Called after a machine has done something, so that its digest is taken anew.
   void touch(std::size_t number);
 
@@ -115,7 +115,6 @@ class World {
     std::uint64_t digest = 0;
     std::uint64_t writes = 0;
     bool in_doubt = false;
-    bool alone = false;
     bool fresh = false;
   };
   Known& known(std::size_t number);

@@ -60,9 +60,10 @@ class Worker {
   struct State {
     std::uint64_t digest = 0;
     bool in_doubt = false;  ///< Times of commits in doubt are a part of it.
-    bool alone = false;     ///< The next step neither sees nor changes anything outside.
   };
   State state() const;
+  /// The next step neither sees nor changes anything outside of this worker.
+  bool is_alone() const;
 
  private:
   enum class Plan { optimistic, claim_first, rerun };

@@ -58,12 +58,15 @@ Worker::State Worker::state() const {
     }
   }
   state.digest = digest.value();
-  const bool all_decided =
-      std::ranges::all_of(unit_.items(), [](const Item& item) { return item.outcome.has_value(); });
-  const bool connected = connection_.generation() == generation_ && identifier_.knows_scopes();
-  state.alone = (connected && (step_ == Step::identify || step_ == Step::begin)) ||
-                (step_ == Step::handle && all_decided);
   return state;
+}
+
+bool Worker::is_alone() const {
+  if (step_ == Step::identify || step_ == Step::begin) {
+    return connection_.generation() == generation_ && identifier_.knows_scopes();
+  }
+  return step_ == Step::handle &&
+         std::ranges::all_of(unit_.items(), [](const Item& item) { return !!item.outcome; });
 }
 
 }  // namespace onefold

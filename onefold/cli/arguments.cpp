@@ -117,6 +117,7 @@ void add_commands(CLI::App& app, Action& chosen) {
   add_status(app, chosen);
   add_inbox(app, chosen);
   add_dead(app, chosen);
+  add_lab(app, chosen);
   add_completion(app, chosen);
   add_manual(app, chosen);
   add_version(app, chosen);

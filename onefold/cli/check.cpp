@@ -1,6 +1,8 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -59,7 +61,8 @@ ExitCode check(const CheckOptions& options) {
   // Without the environment it may be unknown which database it is.
   const bool exists = store_known(config) && store_exists(config);
   if (exists) {
-    const auto problems = check_statements(config);
+    auto problems = check_statements(config);
+    std::ranges::move(check_invariants(config), std::back_inserter(problems));
     if (!problems.empty()) {
       complain_about(config, problems);
       return ExitCode::configuration;

@@ -23,6 +23,7 @@ void add_run(CLI::App& app, Action& chosen);
 void add_check(CLI::App& app, Action& chosen);
 void add_config(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
+void add_lab(CLI::App& app, Action& chosen);
 void add_migrate(CLI::App& app, Action& chosen);
 void add_status(CLI::App& app, Action& chosen);
 void add_inbox(CLI::App& app, Action& chosen);

@@ -43,6 +43,11 @@ void handle_signals(void (*handler)(int)) {
 
 }  // namespace
 
+StopOnSignal::StopOnSignal() {
+  signalled = false;
+  handle_signals(on_signal);
+}
+
 StopOnSignal::StopOnSignal(Runner& runner) {
   signalled = false;
   running = &runner;

@@ -6,11 +6,13 @@ class Runner;
 
 namespace onefold::cli {
 
-/// While it lives, the first SIGINT or SIGTERM stops `runner` after the batch in hand, and the
-/// second one ends the process at once. One at a time.
+/// While it lives, the first SIGINT or SIGTERM stops `runner`, if there is one, after the batch in
+/// hand, and the second one ends the process at once. One at a time.
 class StopOnSignal {
  public:
   explicit StopOnSignal(Runner& runner);
+  /// For work that asks `stopped` itself.
+  StopOnSignal();
   ~StopOnSignal();
   StopOnSignal(StopOnSignal&&) = delete;
 

@@ -303,4 +303,49 @@ std::vector<ConfigProblem> check_statements(const Config& config) {
   });
 }
 
+namespace {
+
+std::string reading_defect(sqlite3* database, const std::string& sql) {
+  sqlite3_stmt* raw = nullptr;
+  const int code =
+      sqlite3_prepare_v2(database, sql.data(), static_cast<int>(sql.size()), &raw, nullptr);
+  const std::unique_ptr<sqlite3_stmt, Close> prepared{raw};
+  if (code != SQLITE_OK) return sqlite3_errmsg(database);
+  return sqlite3_stmt_readonly(raw) == 0 ? "it writes, and an invariant only reads" : "";
+}
+
+template <class DefectOf>
+std::vector<ConfigProblem> invariant_problems(const Config& config, DefectOf defect_of) {
+  std::vector<ConfigProblem> problems;
+  for (const ConsumerConfig& consumer : config.consumers) {
+    for (const InvariantConfig& invariant : consumer.invariants) {
+      const std::string defect = defect_of(invariant.sql);
+      if (defect.empty()) continue;
+      problems.push_back({invariant.place,
+                          "invariant \"" + invariant.name + "\" (" + sql_beginning(invariant.sql) +
+                              "): " + printable(defect, 300),
+                          statement_hint(defect)});
+    }
+  }
+  return problems;
+}
+
+}  // namespace
+
+std::vector<ConfigProblem> check_invariants(const Config& config) {
+  if (server_of(config.store_url.reveal()) != nullptr) {
+    const auto housekeeping = open_store(config, Access::look)->housekeeping();
+    return invariant_problems(
+        config, [&](const std::string& sql) { return housekeeping->statement_defect(sql); });
+  }
+  const auto database = open_read_only(sqlite_path(config));
+  return invariant_problems(
+      config, [&](const std::string& sql) { return reading_defect(database.get(), sql); });
+}
+
+std::optional<std::string> sqlite_file(const Config& config) {
+  if (server_of(config.store_url.reveal()) != nullptr) return std::nullopt;
+  return sqlite_path(config);
+}
+
 }  // namespace onefold

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,5 +47,10 @@ SourceFactory open_source(const SourceConfig& source);
 /// Prepares every statement of every handler against the tables that the database has, and changes
 /// nothing. Call it only if the store exists. Throws `Error` if it cannot be opened.
 std::vector<ConfigProblem> check_statements(const Config& config);
+/// The same of the invariants, which must moreover only read.
+std::vector<ConfigProblem> check_invariants(const Config& config);
+
+/// The file of an SQLite database; absent if it is of another kind.
+std::optional<std::string> sqlite_file(const Config& config);
 
 }  // namespace onefold

@@ -72,6 +72,13 @@ struct HandlerConfig {
   bool times_without_zone = false;  ///< MariaDB: a DATETIME has none, and refuses the Z of UTC.
 };
 
+/// A SELECT that returns no row as long as the business tables are right. Asked by `lab` alone.
+struct InvariantConfig {
+  std::string name;
+  std::string sql;
+  ConfigPlace place;
+};
+
 struct ConsumerConfig {
   std::string name;
   std::vector<std::string> sources;
@@ -83,6 +90,7 @@ struct ConsumerConfig {
   std::vector<KeySpec> keys = {};  ///< Empty: the event itself.
   Scope scope = Scope::consumer;
   FingerprintRule fingerprint = {};
+  std::vector<InvariantConfig> invariants = {};  ///< In the order of their names.
 };
 
 enum class SourceKind { file, standard_input };

@@ -123,6 +123,7 @@ ConsumerConfig read_consumer(const std::string& name, const toml::table& table,
   consumer.keys = read_keys(reader);
   consumer.fingerprint = read_fingerprint(reader);
   read_handlers(reader, consumer);
+  consumer.invariants = read_invariants(reader, name);
   return consumer;
 }
 

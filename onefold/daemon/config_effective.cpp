@@ -101,6 +101,10 @@ class Effective {
           add(*handler, table_schema("consumer.*.handler"), "[[consumer." + name + ".handler]]");
         }
       }
+      each(table, "invariant", [&](const toml::table& invariant, const std::string& its_name) {
+        add(invariant, table_schema("consumer.*.invariant.*"),
+            "[consumer." + name + ".invariant." + its_name + "]");
+      });
     });
   }
 
@@ -115,7 +119,7 @@ class Effective {
 
   /// The tables that have a heading of their own.
   static bool is_outer(const TableSchema& schema, const KeySchema& key) {
-    return schema.path.empty() && key.kind != KeyKind::integer;
+    return (schema.path.empty() && key.kind != KeyKind::integer) || key.name == "invariant";
   }
 
   template <typename Work>

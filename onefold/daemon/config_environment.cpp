@@ -263,6 +263,20 @@ void override_key(toml::table& root, const std::vector<Target>& targets,
   }
 }
 
+void interpolate_in_consumer(std::string_view key, toml::node& node, ConfigReading& reading) {
+  if (key == "handler" && node.is_array()) {
+    for (toml::node& handler : *node.as_array()) {
+      if (handler.is_table()) interpolate_handler(*handler.as_table(), reading);
+    }
+  } else if (key == "invariant" && node.is_table()) {
+    for (auto&& [name, invariant] : *node.as_table()) {
+      if (invariant.is_table()) interpolate_handler(*invariant.as_table(), reading);
+    }
+  } else {
+    interpolate_node(node, reading);
+  }
+}
+
 }  // namespace
 
 void interpolate(toml::table& root, ConfigReading& reading) {
@@ -274,13 +288,7 @@ void interpolate(toml::table& root, ConfigReading& reading) {
     for (auto&& [name, consumer] : *tables.as_table()) {
       if (!consumer.is_table()) continue;
       for (auto&& [key, node] : *consumer.as_table()) {
-        if (key.str() != "handler" || !node.is_array()) {
-          interpolate_node(node, reading);
-          continue;
-        }
-        for (toml::node& handler : *node.as_array()) {
-          if (handler.is_table()) interpolate_handler(*handler.as_table(), reading);
-        }
+        interpolate_in_consumer(key.str(), node, reading);
       }
     }
   }

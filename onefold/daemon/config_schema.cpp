@@ -242,7 +242,12 @@ std::vector<KeySchema> consumer_effects() {
            .kind = Kind::table_array,
            .meaning = "What is done: `[[consumer.NAME.handler]]`, in the order of the file.",
            .example = "[[consumer.billing.handler]]",
-           .required = true}};
+           .required = true},
+          {.name = "invariant",
+           .kind = Kind::named,
+           .meaning = "What must hold after every commit, as `[consumer.NAME.invariant.NAME]`; "
+                      "asked by `onefold lab` alone.",
+           .example = "[consumer.billing.invariant.no_debt]"}};
 }
 
 TableSchema consumer() {
@@ -336,6 +341,16 @@ TableSchema handler() {
             .example = "result = { account = \":account\" }"}}};
 }
 
+TableSchema invariant() {
+  return {"consumer.*.invariant.*",
+          "[consumer.NAME.invariant.NAME]",
+          {{.name = "sql",
+            .kind = Kind::text,
+            .meaning = "A SELECT that returns no row as long as all is right, without parameters.",
+            .example = "sql = \"SELECT id FROM account WHERE balance < 0\"",
+            .required = true}}};
+}
+
 TableSchema parameter() {
   return {"consumer.*.handler.params.*",
           "params.NAME",
@@ -367,8 +382,8 @@ const KeySchema* TableSchema::find(std::string_view name) const noexcept {
 }
 
 const std::vector<TableSchema>& config_schema() {
-  static const std::vector<TableSchema> tables{root(),     store(),   source(),   identity(),
-                                               consumer(), handler(), parameter()};
+  static const std::vector<TableSchema> tables{root(),     store(),   source(),    identity(),
+                                               consumer(), handler(), parameter(), invariant()};
   return tables;
 }
 

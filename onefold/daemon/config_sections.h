@@ -23,6 +23,10 @@ ConsumerConfig read_consumer(const std::string& name, const toml::table& table,
 HandlerConfig read_handler(const toml::table& table, const std::string& label,
                            ConfigReading& reading);
 
+/// [consumer.NAME.invariant.NAME], if there are any.
+std::vector<InvariantConfig> read_invariants(const TableReader& consumer,
+                                             const std::string& consumer_name);
+
 /// `key`: what must happen once. Empty if it is absent, wrong, or the event alone.
 std::vector<KeySpec> read_keys(const TableReader& reader);
 

@@ -25,6 +25,7 @@ inline constexpr std::string_view insert_cell =
     "INSERT INTO cell (name, amount) VALUES (:name, :amount)";
 inline constexpr std::string_view update_cell =
     "UPDATE cell SET amount = amount + :amount WHERE name = :name";
+inline constexpr std::string_view set_cell = "UPDATE cell SET amount = :amount WHERE name = :name";
 inline constexpr std::string_view select_cell = "SELECT amount FROM cell WHERE name = :name";
 
 struct PositionId {
@@ -135,6 +136,14 @@ struct Mark {
   std::optional<Error> poison;
 };
 
+/// What the statements of a step have answered: a handler that reads, waits for a rival and then
+/// writes must not read again.
+struct Answers {
+  std::vector<std::variant<std::int64_t, Rows, Error>> given;
+  std::size_t next = 0;
+  bool again = false;  ///< The step is about to run again, from its start.
+};
+
 struct OpenTransaction {
   std::uint64_t number = 0;  ///< Among all transactions there ever were.
   WriteSet writes;
@@ -142,6 +151,7 @@ struct OpenTransaction {
   std::optional<Error> poison;           ///< The first failure: thrown again by every later call.
   std::optional<Mark> mark;              ///< As it was when the scheduler began the step.
   int waits_for = 0;                     ///< The session it was blocked by, until it runs again.
+  Answers answers;
 
   /// Rolled back by the database, and its owner does not know yet.
   void abort(Error why);
@@ -190,6 +200,7 @@ struct Database {
 /// As `Model::digest`.
 std::uint64_t digest_of(const Tables& tables, const std::map<ScopeId, ScopeRow>& scopes);
 std::uint64_t digest_of_times(const Tables& tables);
+std::uint64_t digest_of(const Answers& answers);
 
 std::unique_ptr<Transaction> begin(std::shared_ptr<Database> database, int session);
 std::unique_ptr<Housekeeping> keep_house(std::shared_ptr<Database> database);

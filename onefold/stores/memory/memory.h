@@ -29,6 +29,7 @@ struct Blocked : Interruption {
 ///
 ///     INSERT INTO cell (name, amount) VALUES (:name, :amount)
 ///     UPDATE cell SET amount = amount + :amount WHERE name = :name
+///     UPDATE cell SET amount = :amount WHERE name = :name
 ///     SELECT amount FROM cell WHERE name = :name
 using Cells = std::map<std::string, std::int64_t>;
 
@@ -61,6 +62,9 @@ class Scheduling {
   /// blocked has written since.
   virtual void mark_step(int session) = 0;
   virtual void undo_step(int session) = 0;
+  /// The step that was blocked goes on in its middle when it is run again: its statements until
+  /// then are answered as they were. For steps that consist of a handler's statements.
+  virtual void resume_step(int session) = 0;
   /// Asked at every COMMIT that could work; in doubt, the session is broken as well.
   virtual void decide_commits(std::function<CommitFate(int session)> fate) = 0;
   /// The connection is lost: the transaction is rolled back, every later call throws `unavailable`.

@@ -94,6 +94,27 @@ TEST_F(MemoryModel, UndoTakesBackThePoisonAndTheSavepointOfTheStep) {
   EXPECT_EQ(claim(*transaction, 1), ClaimState::fresh);
 }
 
+TEST_F(MemoryModel, AStepThatGoesOnInItsMiddleKeepsWhatItHadRead) {
+  model_->put("a", 1);
+  const auto holder = second_->begin();
+  add(*holder, "a", 10);
+  const auto waiter = first_->begin();
+  // Reads, then writes what it has computed: its lock comes too late.
+  const auto step = [&] {
+    model_->mark_step(1);
+    Statements& sql = waiter->statements();
+    const auto rows = sql.query("SELECT amount FROM cell WHERE name = :name", {{"name", "a"}});
+    sql.execute("UPDATE cell SET amount = :amount WHERE name = :name",
+                {{"name", "a"}, {"amount", std::get<std::int64_t>(rows[0][0]) + 100}}, 1);
+  };
+  EXPECT_EQ(holder_for(step), 2);
+  model_->resume_step(1);
+  EXPECT_EQ(holder->commit(), CommitResult::committed);
+  step();
+  EXPECT_EQ(waiter->commit(), CommitResult::committed);
+  EXPECT_EQ(model_->cells(), (Cells{{"a", 101}}));
+}
+
 TEST_F(MemoryModel, WithoutATransactionThereIsNothingToMarkOrUndo) {
   model_->mark_step(1);
   model_->undo_step(1);

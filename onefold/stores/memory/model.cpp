@@ -202,9 +202,16 @@ class MemoryModel final : public Model {
   }
 
   void mark_step(int session) override {
-    if (OpenTransaction* open = open_of(session)) {
-      open->mark = Mark{open->writes.size(), open->savepoint, open->poison};
-    }
+    OpenTransaction* open = open_of(session);
+    if (open == nullptr || std::exchange(open->answers.again, false)) return;
+    open->mark = Mark{open->writes.size(), open->savepoint, open->poison};
+    open->answers = {};
+  }
+  void resume_step(int session) override {
+    OpenTransaction* open = open_of(session);
+    if (open == nullptr) return;
+    open->answers.next = 0;
+    open->answers.again = true;
   }
   void undo_step(int session) override {
     OpenTransaction* open = open_of(session);
@@ -226,7 +233,9 @@ class MemoryModel final : public Model {
   }
   std::uint64_t digest_of_writes(int session) const override {
     const OpenTransaction* open = open_of(session);
-    return open == nullptr ? 0 : digest_of(open->writes.rows(), {});
+    if (open == nullptr) return 0;
+    const std::uint64_t written = digest_of(open->writes.rows(), {});
+    return open->answers.again ? written ^ digest_of(open->answers) : written;
   }
   std::uint64_t transaction(int session) const override {
     const OpenTransaction* open = open_of(session);

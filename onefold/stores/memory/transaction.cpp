@@ -139,29 +139,35 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
 
   void execute(std::string_view sql, Parameters parameters,
                std::optional<std::int64_t> expected_rows) override {
-    check();
-    try {
-      atomically([&] {
-        const std::int64_t rows = write_cell(sql, parameters);
-        if (expected_rows && rows != *expected_rows) {
-          refuse("A statement changed " + std::to_string(rows) + " rows instead of " +
-                 std::to_string(*expected_rows) + ".");
-        }
-      });
-    } catch (const Error&) {
-      // On a pipelined connection the failure is not known yet; it stands as the poison.
-      if (!database_->options.late_errors) throw;
-    }
+    answered([&] {
+      check();
+      try {
+        return atomically([&] {
+          const std::int64_t rows = write_cell(sql, parameters);
+          if (expected_rows && rows != *expected_rows) {
+            refuse("A statement changed " + std::to_string(rows) + " rows instead of " +
+                   std::to_string(*expected_rows) + ".");
+          }
+          return rows;
+        });
+      } catch (const Error&) {
+        // On a pipelined connection the failure is not known yet; it stands as the poison.
+        if (!database_->options.late_errors) throw;
+        return std::int64_t{0};
+      }
+    });
   }
   std::int64_t change(std::string_view sql, Parameters parameters) override {
-    return atomically([&] { return write_cell(sql, parameters); });
+    return answered([&] { return atomically([&] { return write_cell(sql, parameters); }); });
   }
   Rows query(std::string_view sql, Parameters parameters) override {
-    return atomically([&]() -> Rows {
-      if (sql != select_cell) refuse("The model knows no such query.");
-      const auto* amount = visible(&Tables::cells, parameter<std::string>(parameters, "name"));
-      if (amount == nullptr) return {};
-      return {{Value{*amount}}};
+    return answered([&] {
+      return atomically([&]() -> Rows {
+        if (sql != select_cell) refuse("The model knows no such query.");
+        const auto* amount = visible(&Tables::cells, parameter<std::string>(parameters, "name"));
+        if (amount == nullptr) return {};
+        return {{Value{*amount}}};
+      });
     });
   }
 
@@ -180,6 +186,28 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
   void check() {
     check_open();
     if (open_->poison) throw Error{*open_->poison};
+  }
+
+  /// A handler's statement. In a step that goes on after it had to wait, those that have finished
+  /// answer as they did then.
+  template <class Statement>
+  auto answered(Statement statement) -> decltype(statement()) {
+    Answers& answers = open_->answers;
+    if (answers.next < answers.given.size()) {
+      const auto& given = answers.given[answers.next++];
+      if (const auto* error = std::get_if<Error>(&given)) throw Error{*error};
+      return std::get<decltype(statement())>(given);
+    }
+    try {
+      auto answer = statement();
+      answers.given.emplace_back(answer);
+      ++answers.next;
+      return answer;
+    } catch (const Error& error) {
+      answers.given.emplace_back(error);
+      ++answers.next;
+      throw;
+    }
   }
 
   /// One statement: a failure or a wait leaves nothing of it, and a failure poisons what follows.
@@ -292,7 +320,8 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
   }
 
   std::int64_t write_cell(std::string_view sql, Parameters parameters) {
-    if (sql != insert_cell && sql != update_cell) refuse("The model knows no such statement.");
+    if (sql != insert_cell && sql != update_cell && sql != set_cell)
+      refuse("The model knows no such statement.");
     const auto& name = parameter<std::string>(parameters, "name");
     const auto amount = parameter<std::int64_t>(parameters, "amount");
     take(&Tables::cells, name);
@@ -303,8 +332,9 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
       return 1;
     }
     if (present == nullptr) return 0;
-    std::int64_t sum = 0;
-    if (__builtin_add_overflow(*present, amount, &sum)) refuse("The sum does not fit 64 bits.");
+    std::int64_t sum = amount;
+    if (sql == update_cell && __builtin_add_overflow(*present, amount, &sum))
+      refuse("The sum does not fit 64 bits.");
     writes().put(&Tables::cells, name, sum);
     return 1;
   }

@@ -98,4 +98,21 @@ std::uint64_t digest_of_times(const Tables& tables) {
   return digest.value();
 }
 
+std::uint64_t digest_of(const Answers& answers) {
+  StateDigest digest;
+  for (const auto& given : answers.given) {
+    digest.add(given.index());
+    if (const auto* rows = std::get_if<Rows>(&given)) {
+      // The model's only query answers with one number, or with nothing.
+      for (const auto& row : *rows)
+        digest.add(static_cast<std::uint64_t>(std::get<std::int64_t>(row.front())));
+    } else if (const auto* count = std::get_if<std::int64_t>(&given)) {
+      digest.add(static_cast<std::uint64_t>(*count));
+    } else {
+      digest.add(std::get<Error>(given).what());
+    }
+  }
+  return digest.value();
+}
+
 }  // namespace onefold::memory

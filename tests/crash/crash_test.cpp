@@ -212,7 +212,9 @@ TEST_P(CrashTest, KeysAndScopesConvergeWhateverFailsWhenever) {
       }
       const bool happened = world.script.outstanding() == 0;
       // What is scripted for after a call is left out where the call itself fails.
-      if (fault != 1) EXPECT_EQ(crashed, happened && fault == 0);
+      if (fault != 1) {
+        EXPECT_EQ(crashed, happened && fault == 0);
+      }
       world.script.clear();
       world.run_once();
       expect_keys_converged(world);

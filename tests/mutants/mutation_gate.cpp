@@ -125,6 +125,6 @@ int hunt_all(std::chrono::milliseconds time_each) {
 }  // namespace onefold::mutants
 
 int main(int count, char** arguments) {
-  const int seconds = count > 1 ? std::atoi(arguments[1]) : 15;
+  const int seconds = count > 1 ? std::stoi(arguments[1]) : 15;
   return onefold::mutants::hunt_all(std::chrono::seconds{seconds});
 }

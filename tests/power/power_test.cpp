@@ -31,7 +31,7 @@ constexpr int steps_enough = 5000;
 /// Disks that lose something else at each point; the soak has more.
 int disks_each(int usually) {
   const char* const factor = std::getenv("ONEFOLD_POWER_DISKS");
-  return factor != nullptr ? usually * std::atoi(factor) : usually;
+  return factor != nullptr ? usually * std::stoi(factor) : usually;
 }
 
 class PatientClock final : public Clock {
@@ -180,7 +180,9 @@ class Bank {
     EXPECT_EQ(lost(), 0U);
     EXPECT_EQ(applied_, static_cast<std::size_t>(events));
     // A log goes on behind what was committed, whatever it has heard of it.
-    if (is_queue_) EXPECT_EQ(broker_.unacknowledged(), 0U);
+    if (is_queue_) {
+      EXPECT_EQ(broker_.unacknowledged(), 0U);
+    }
     EXPECT_EQ(dead, 0) << "an event was blamed for what the disk did";
   }
 

@@ -55,6 +55,8 @@ struct TableSchema {
   const KeySchema* find(std::string_view name) const noexcept;
 };
 
+/// The part of it about consumers.
+std::vector<TableSchema> consumer_schema();
 /// All tables, from the outside in.
 const std::vector<TableSchema>& config_schema();
 /// The one at a path, which must exist.

@@ -135,9 +135,9 @@ void Engine::step(std::size_t number) {
 
 void Engine::step_blocked(std::size_t number, int holder) {
   Machine& machine = world_.machine(number);
-  const int session = world_.port(number).session();
-  world_.next(number) == Step::handle ? world_.model().resume_step(session)
-                                      : world_.model().undo_step(session);
+  const bool in_handler = world_.next(number) == Step::handle;
+  world_.model().undo_step(world_.port(number).session(),
+                           in_handler ? memory::Redo::rest : memory::Redo::all);
   machine.blocked_by = holder;
   machine.blocked_during = world_.model().transaction(holder);
   reach(Landmark::blocked);

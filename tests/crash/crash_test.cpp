@@ -260,7 +260,7 @@ class TwoWorkers {
         ended[who] = result == StepResult::idle && workers[who]->at_end();
         blocked[1 - who] = false;
       } catch (const memory::Blocked&) {
-        first_.model->undo_step(who + 1);
+        first_.model->undo_step(who + 1, memory::Redo::all);
         blocked[who] = true;
       }
     }

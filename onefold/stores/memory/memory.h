@@ -47,6 +47,12 @@ struct Options {
 /// How a COMMIT ends, as a test or the disorder lab decides.
 enum class CommitFate { worked, in_doubt_worked, in_doubt_rolled_back, refused };
 
+/// How a step that was blocked is run again.
+enum class Redo {
+  all,   ///< Nothing of it has happened.
+  rest,  ///< In its middle: its statements until then are answered as they were. For handlers.
+};
+
 /// What a scheduler knows of a model as a whole.
 struct Insight {
   int last_session = 0;
@@ -61,10 +67,7 @@ class Scheduling {
   /// Marks the session's open transaction, so that `undo_step` can take back what a step that was
   /// blocked has written since.
   virtual void mark_step(int session) = 0;
-  virtual void undo_step(int session) = 0;
-  /// The step that was blocked goes on in its middle when it is run again: its statements until
-  /// then are answered as they were. For steps that consist of a handler's statements.
-  virtual void resume_step(int session) = 0;
+  virtual void undo_step(int session, Redo redo) = 0;
   /// Asked at every COMMIT that could work; in doubt, the session is broken as well.
   virtual void decide_commits(std::function<CommitFate(int session)> fate) = 0;
   /// The connection is lost: the transaction is rolled back, every later call throws `unavailable`.

@@ -77,7 +77,7 @@ TEST_F(MemoryModel, UndoTakesBackTheStepAndKeepsWhatCameBefore) {
   model_->mark_step(1);
   add(*transaction, "a", 100);
   claim(*transaction, 1);
-  model_->undo_step(1);
+  model_->undo_step(1, Redo::all);
   EXPECT_EQ(claim(*transaction, 1), ClaimState::fresh);
   EXPECT_EQ(transaction->commit(), CommitResult::committed);
   EXPECT_EQ(model_->cells(), (Cells{{"a", 11}}));
@@ -89,7 +89,7 @@ TEST_F(MemoryModel, UndoTakesBackThePoisonAndTheSavepointOfTheStep) {
   transaction->savepoint();
   EXPECT_THROW(transaction->statements().query("NO SUCH STATEMENT", {}), Error);
   EXPECT_THROW(claim(*transaction, 1), Error);
-  model_->undo_step(1);
+  model_->undo_step(1, Redo::all);
   EXPECT_THROW(transaction->rollback_to_savepoint(), std::logic_error);
   EXPECT_EQ(claim(*transaction, 1), ClaimState::fresh);
 }
@@ -108,7 +108,7 @@ TEST_F(MemoryModel, AStepThatGoesOnInItsMiddleKeepsWhatItHadRead) {
                 {{"name", "a"}, {"amount", std::get<std::int64_t>(rows[0][0]) + 100}}, 1);
   };
   EXPECT_EQ(holder_for(step), 2);
-  model_->resume_step(1);
+  model_->undo_step(1, Redo::rest);
   EXPECT_EQ(holder->commit(), CommitResult::committed);
   step();
   EXPECT_EQ(waiter->commit(), CommitResult::committed);
@@ -117,9 +117,9 @@ TEST_F(MemoryModel, AStepThatGoesOnInItsMiddleKeepsWhatItHadRead) {
 
 TEST_F(MemoryModel, WithoutATransactionThereIsNothingToMarkOrUndo) {
   model_->mark_step(1);
-  model_->undo_step(1);
+  model_->undo_step(1, Redo::all);
   const auto transaction = first_->begin();
-  EXPECT_THROW(model_->undo_step(1), std::logic_error);
+  EXPECT_THROW(model_->undo_step(1, Redo::all), std::logic_error);
 }
 
 TEST_F(MemoryModel, ACircleOfThreeWaitersIsContention) {

@@ -207,15 +207,14 @@ class MemoryModel final : public Model {
     open->mark = Mark{open->writes.size(), open->savepoint, open->poison};
     open->answers = {};
   }
-  void resume_step(int session) override {
+  void undo_step(int session, Redo redo) override {
     OpenTransaction* open = open_of(session);
     if (open == nullptr) return;
-    open->answers.next = 0;
-    open->answers.again = true;
-  }
-  void undo_step(int session) override {
-    OpenTransaction* open = open_of(session);
-    if (open == nullptr) return;
+    if (redo == Redo::rest) {
+      open->answers.next = 0;
+      open->answers.again = true;
+      return;
+    }
     if (!open->mark) {
       throw std::logic_error{"session " + std::to_string(session) +
                              " began a transaction in a step that has to be undone"};

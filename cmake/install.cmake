@@ -81,6 +81,11 @@ if(ONEFOLD_MARIADB)
     REQUIRES onefold libmariadb)
   install(FILES cmake/FindMariaDB.cmake DESTINATION ${ONEFOLD_PACKAGE_DIR} COMPONENT development)
 endif()
+onefold_component(lab
+  DESCRIPTION "the disorder lab of Onefold: handlers tested by every order of steps and faults"
+  TARGETS onefold_lab onefold_memory
+  HEADERS onefold/lab/lab.h onefold/lab/world_spec.h
+  REQUIRES onefold)
 onefold_component(file
   DESCRIPTION "files of events as a source of Onefold"
   TARGETS onefold_file

@@ -41,7 +41,8 @@ class Parts {
     return of("") + "[store]\n" + of("store") + "[source.orders]\n" + of("source.*") +
            of("source.*.identity") + "[consumer.billing]\n" + of("consumer.*") +
            "[[consumer.billing.handler]]\n" + of("consumer.*.handler") +
-           of("consumer.*.handler.params.*");
+           of("consumer.*.handler.params.*") + "[consumer.billing.invariant.no_debt]\n" +
+           of("consumer.*.invariant.*");
   }
 
  private:
@@ -58,7 +59,8 @@ class Parts {
       {"source.*.identity", "identity."},
       {"consumer.*", ""},
       {"consumer.*.handler", ""},
-      {"consumer.*.handler.params.*", "params.account."}};
+      {"consumer.*.handler.params.*", "params.account."},
+      {"consumer.*.invariant.*", ""}};
   std::map<std::string, Lines> tables_{
       {"", {{"config_version", "config_version = 1"}}},
       {"store", {{"url", "url = \"sqlite:shop.db\""}}},
@@ -77,7 +79,8 @@ class Parts {
         {"sql", "sql = [\"UPDATE account SET balance = 0 WHERE id = :account\"]"}}},
       {"consumer.*.handler.params.*",
        {{"at", "params.account.at = \"/account_id\""},
-        {"type", "params.account.type = \"int64\""}}}};
+        {"type", "params.account.type = \"int64\""}}},
+      {"consumer.*.invariant.*", {{"sql", "sql = \"SELECT 1 WHERE 0\""}}}};
 };
 
 LoadedConfig parse(const std::string& text) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "onefold/lab/trial/trial_faults.h"
+
 namespace onefold::lab {
 namespace {
 
@@ -33,7 +35,7 @@ std::string advice_for(std::string_view kind, std::string_view cause, const Tria
     return "The event was taken for two, because its id is made of its place in the file: choose "
            "an id that both copies have (identity.id), or a business key (key).";
   }
-  if (has(cause, "arrives alone") || has(cause, "goes first")) {
+  if (!twice && order_is_free(spec)) {
     return "The result depends on the order in which events come, and nobody promises this order. "
            "Add instead of overwriting, or let the statement keep what is newer (WHERE version < "
            ":version).";

@@ -17,6 +17,7 @@ void Player::reset(Timestamp now, std::uint64_t seed) {
   for (const TrialSubscription& each : spec().subscriptions) {
     was_handed_.emplace_back(left_out_[each.source].size(), false);
   }
+  worst_.reset();
   defect_.reset();
   trace_ = {};
 }
@@ -56,7 +57,7 @@ Player::Result Player::play_on(Guide& guide) {
     if (!defect_) judge();
   }
   guide_ = nullptr;
-  return {defect_, trace_.value(), steps_};
+  return {defect_, trace_.value(), steps_, worst_};
 }
 
 /// A batch is finished before another worker's begins: they share one session.
@@ -104,6 +105,7 @@ Option Player::choose() {
   if (place == 0) return option;
   const TrialFaultKind kind = kind_of(option.act);
   --left(kind);
+  worst_ = std::max(worst_.value_or(kind), kind);
   if (reference_) ++counts_.faults.at(static_cast<std::size_t>(kind));
   if (timeline_ != nullptr) describe(option);
   return option;

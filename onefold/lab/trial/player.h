@@ -35,6 +35,8 @@ class Player {
     std::optional<TrialDefect> defect;
     std::uint64_t trace = 0;
     int steps = 0;
+    /// Of the faults that happened the last one in the order of kinds; absent: there was none.
+    std::optional<TrialFaultKind> worst = {};
   };
   Result play(Guide& guide);
   /// The same, written down.
@@ -117,6 +119,7 @@ class Player {
   bool changed_ = false;                       ///< Something has been committed in this step.
   std::vector<std::uint64_t> history_;         ///< Where the log ended after each commit.
   std::vector<std::vector<bool>> was_handed_;  ///< By subscription and event.
+  std::optional<TrialFaultKind> worst_;
   std::optional<TrialDefect> defect_;
   StateDigest trace_;
 };

@@ -46,6 +46,7 @@ void Player::act(const Option& option) {
     case Act::crash_all:
       if (timeline_ != nullptr) timeline_->note_all("crash");
       stage_.end_process();
+      current_ = 0;
       return;
     case Act::redeliver:
       if (timeline_ != nullptr) timeline_->note_broker(in_words(option));
@@ -83,6 +84,7 @@ void Player::restore(std::size_t commits_back) {
   stage_.end_process();
   history_.resize(history_.size() - commits_back);
   stage_.cut_log(history_.back());
+  current_ = 0;
   if (timeline_ == nullptr) return;
   timeline_->note_all("stopped");
   timeline_->note_facts(facts());

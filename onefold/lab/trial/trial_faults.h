@@ -7,16 +7,17 @@
 
 namespace onefold::lab {
 
-/// What can go wrong in a trial, and how often at most in one schedule.
+/// What can go wrong in a trial, the easiest to understand first: of two failures the one that
+/// needs less is told.
 enum class TrialFaultKind {
-  crash,
-  commit_in_doubt,
-  commit_refused,
-  acknowledgement_lost,
-  acknowledgement_failed,
-  duplicate,
   arrival,
   other_worker_first,
+  duplicate,
+  crash,
+  commit_refused,
+  commit_in_doubt,
+  acknowledgement_lost,
+  acknowledgement_failed,
   restore,
 };
 inline constexpr std::size_t trial_fault_count = 9;

@@ -288,6 +288,9 @@ class Connection::Burst {
       default:
         if (expected.prepares) command.statement->known = false;
         if (!failure_) failure_.emplace(failure_of(result.get(), command.part, command.doing));
+        if (failure_->code() == "55P03" || failure_->code() == "57014") {
+          connection_.waited_in_vain_ = true;
+        }
         if (!expected.prepares && failure_->code() == "0A000" && !command.statement->name.empty()) {
           renew(*command.statement);
         }

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "onefold/formats/sql_text.h"
@@ -101,6 +102,8 @@ class Connection {
   bool is_broken() const noexcept { return broken_; }
   bool is_borrowed() const noexcept { return borrowed_; }
   bool is_pooled() const noexcept { return pooled_; }
+  /// True once after a statement has waited for as long as it may.
+  bool has_waited_in_vain() noexcept { return std::exchange(waited_in_vain_, false); }
   /// It begins nothing any more.
   void give_up() noexcept { broken_ = true; }
   /// False if the transaction could not be ended: the connection is useless then.
@@ -130,6 +133,7 @@ class Connection {
   bool per_transaction_ = false;  ///< Settings are made in every transaction.
   bool broken_ = false;
   bool inside_ = false;
+  bool waited_in_vain_ = false;
   std::chrono::milliseconds silence_max_;
   Arguments settings_;
   ::PGconn* handle_ = nullptr;

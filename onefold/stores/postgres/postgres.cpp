@@ -6,6 +6,7 @@
 #include "onefold/stores/postgres/housekeeping.h"
 #include "onefold/stores/postgres/records.h"
 #include "onefold/stores/postgres/settings.h"
+#include "onefold/stores/postgres/stopped.h"
 #include "onefold/stores/postgres/transaction.h"
 
 namespace onefold::postgres {
@@ -19,11 +20,18 @@ class DatabaseSession final : public Session {
  public:
   DatabaseSession(const Options& options, std::shared_ptr<Doubts> doubts)
       : link_{std::make_shared<Link>(options, std::move(doubts))},
-        event_sources_max_{options.event_sources_max} {
+        event_sources_max_{options.event_sources_max},
+        standing_max_{options.idle_in_transaction_timeout / 2},
+        notify_{options.notify} {
     tell_doubts(link_->connection, *link_->doubts, options.notify);
   }
 
-  std::unique_ptr<Transaction> begin() override { return std::make_unique<OpenTransaction>(link_); }
+  std::unique_ptr<Transaction> begin() override {
+    if (link_->connection.has_waited_in_vain()) {
+      end_stopped(link_->connection, standing_max_, notify_);
+    }
+    return std::make_unique<OpenTransaction>(link_);
+  }
   std::vector<Position> positions(ConsumerId consumer, std::string_view source) override {
     return select_positions(link_->connection, consumer, source);
   }
@@ -36,6 +44,8 @@ class DatabaseSession final : public Session {
 
   std::shared_ptr<Link> link_;
   int event_sources_max_;
+  std::chrono::milliseconds standing_max_;  ///< In the middle of a burst.
+  std::function<void(const std::string&)> notify_;
 };
 
 std::optional<std::int32_t> DatabaseSession::find(const ScopeName& name) {

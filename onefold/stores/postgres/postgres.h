@@ -36,7 +36,8 @@ struct Options {
   /// stopped delays others no longer. More than a handler takes between two statements.
   std::chrono::milliseconds idle_in_transaction_timeout{30'000};
   std::chrono::milliseconds tcp_user_timeout{15'000};  ///< For bytes that nobody confirms.
-  /// Told what the server says about a commit whose answer was lost. On any session's thread.
+  /// Told what the server says about a commit whose answer was lost, and of a rival that stood
+  /// still and was ended. On any session's thread.
   std::function<void(const std::string&)> notify = {};
   /// How many event sources of a consumer get scopes of their own. Tests make it small.
   int event_sources_max = onefold::event_sources_max;

@@ -196,9 +196,11 @@ void require_usable(const Server& server, const Options& options) {
 Arguments session_settings(const Options& options, const Server& server) {
   // Weaker ones are raised, stronger ones kept.
   const bool weak = server.synchronous_commit == "off" || server.synchronous_commit == "local";
+  // Whoever has waited for so long looks whether the other one stands still.
+  const auto lock_timeout = std::min(options.lock_timeout, options.idle_in_transaction_timeout);
   const std::vector<std::pair<const char*, std::string>> wanted{
       {"statement_timeout", milliseconds(options.statement_timeout)},
-      {"lock_timeout", milliseconds(options.lock_timeout)},
+      {"lock_timeout", milliseconds(lock_timeout)},
       {"idle_in_transaction_session_timeout", milliseconds(options.idle_in_transaction_timeout)},
       {"synchronous_commit", weak ? "on" : server.synchronous_commit},
       {"TimeZone", "UTC"},

@@ -138,6 +138,55 @@ TEST_F(PostgresTransaction, F19_AStoppedWorkerHoldsItsRivalsNoLongerThanTheTimeo
   EXPECT_EQ(balance("a"), "110");
 }
 
+/// Between the first byte of a burst and its Sync no timeout of the server counts.
+TEST_F(PostgresTransaction, F19_AWorkerStoppedInTheMiddleOfABurstIsEndedByWhoWaitsForIt) {
+  std::vector<std::string> told;
+  Options strict = options();
+  strict.idle_in_transaction_timeout = milliseconds{700};
+  strict.lock_timeout = milliseconds{5'000};
+  strict.notify = [&](const std::string& what) { told.push_back(what); };
+  const PlainClient stopped{database_->url()};
+  ASSERT_EQ(PQenterPipelineMode(stopped.handle()), 1);
+  for (const char* sql : {"BEGIN", "LOCK TABLE inbox IN ROW EXCLUSIVE MODE", credit.data()}) {
+    ASSERT_EQ(PQsendQueryParams(stopped.handle(), sql, 0, nullptr, nullptr, nullptr, nullptr, 0),
+              1);
+  }
+  ASSERT_EQ(PQflush(stopped.handle()), 0);
+  std::this_thread::sleep_for(milliseconds{100});
+  const auto session = open_store(strict)->connect();
+  const auto begin = steady_clock::now();
+  for (int attempt = 0; balance("a") == "100" && attempt < 10; ++attempt) {
+    const auto transaction = session->begin();
+    const auto failure = kind_thrown_by([&] { transaction->statements().change(credit, {}); });
+    if (!failure) {
+      EXPECT_EQ(transaction->commit(), CommitResult::committed);
+    }
+  }
+  EXPECT_LT(steady_clock::now() - begin, milliseconds{2'700});
+  EXPECT_EQ(balance("a"), "110");
+  EXPECT_EQ(told.size(), 1U);
+}
+
+/// Who only works for long is left alone.
+TEST_F(PostgresTransaction, AWorkerBetweenItsBurstsIsNotEndedByItsRivals) {
+  Options strict = options();
+  strict.idle_in_transaction_timeout = milliseconds{2'000};
+  strict.lock_timeout = milliseconds{300};
+  const auto store = open_store(strict);
+  const auto holding = store->connect();
+  const auto holder = holding->begin();
+  EXPECT_EQ(claim(*holder, 1), ClaimState::fresh);
+  holder->statements().change(credit, {});
+  const auto session = store->connect();
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const auto transaction = session->begin();
+    EXPECT_EQ(kind_thrown_by([&] { transaction->statements().change(credit, {}); }),
+              ErrorKind::contention);
+  }
+  EXPECT_EQ(holder->commit(), CommitResult::committed);
+  EXPECT_EQ(balance("a"), "110");
+}
+
 TEST_F(PostgresTransaction, ADeferredConstraintIsPermanentAtCommit) {
   plain().execute(
       "CREATE TABLE entry (account text REFERENCES account DEFERRABLE INITIALLY DEFERRED)");

@@ -33,8 +33,10 @@ void end_stopped(Connection& connection, std::chrono::milliseconds standing,
                       "it was ended; its process will repeat them",
                       Row{ended.get(), i}.integer32(0)));
     }
-  } catch (const Error&) {
-    // Then the next one who waits for too long tries it again.
+  } catch (const Error& error) {
+    // The next one who waits for too long tries it again.
+    if (notify)
+      notify(fmt::format("Whether a rival stands still cannot be told: {}", error.what()));
   }
 }
 

@@ -118,6 +118,9 @@ void add_consumers(const Config& config, const std::vector<std::string>& sources
     for (const InvariantConfig& invariant : consumer.invariants) {
       spec.invariants.push_back({consumer.name + "." + invariant.name, invariant.sql});
     }
+    for (const HandlerConfig& handler : consumer.handlers) {
+      for (const StatementConfig& each : handler.statements) spec.statements.push_back(each.sql);
+    }
     spec.consumers.push_back(sql_consumer(consumer));
   }
 }

@@ -163,6 +163,21 @@ identity = { id = "/id", source = "literal:web", type = "/type" }
         self.assertIn("goes first", failure["cause"])
         self.assertIn("worker 2 (billing, web)", failure["timeline"][0])
 
+    def test_keys_that_trade_their_rows(self):
+        """Both orders lead to the same rows but for their keys, which are given and not counted."""
+        self.configure(STATUS)
+        self.write(order(1, 1, "made"), order(2, 2, "paid"), order(3, 2, "made"),
+                   order(4, 1, "paid"))
+        self.assertEqual(self.failure("--order", "any")["kind"], "result")
+
+    def test_what_a_trigger_writes(self):
+        with self.database() as database:
+            database.execute("CREATE TABLE latest (id INTEGER PRIMARY KEY, payment TEXT)")
+            database.execute("CREATE TRIGGER note AFTER INSERT ON payment BEGIN "
+                             "INSERT OR REPLACE INTO latest VALUES (1, NEW.id); END")
+        failure = self.failure("--order", "any")
+        self.assertIn("latest id=1: payment=", failure["differences"][0])
+
     def test_an_id_made_of_the_place(self):
         self.configure(old='id = "/id"', new='id = "position"')
         failure = self.failure()

@@ -46,12 +46,13 @@ const std::vector<BusinessRow>& rows_of(const BusinessRows& rows, const std::str
 
 }  // namespace
 
-Business::Business(Reader& reader) {
+Business::Business(Reader& reader, const std::set<std::string>& only) {
   reader.each(
       "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual') "
       "AND name NOT LIKE 'onefold\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' "
       "ORDER BY name",
       [&](sqlite3_stmt* row) {
+        if (!only.empty() && !only.contains(text_at(row, 0))) return;
         Table& table = tables_.emplace_back();
         table.name = text_at(row, 0);
         table.select = "SELECT * FROM main." + quoted(table.name);
@@ -105,11 +106,12 @@ std::vector<std::string> Business::leave_out_varying(const BusinessRows& one,
   return names;
 }
 
-std::vector<std::string> Business::leave_out_numbers(const BusinessRows& one,
+std::vector<std::string> Business::leave_out_numbers(const std::set<std::string>& numbered,
+                                                     const BusinessRows& one,
                                                      const BusinessRows& other) {
   std::vector<std::string> names;
   for (Table& table : tables_) {
-    if (!table.number || !table.compared[*table.number]) continue;
+    if (!table.number || !table.compared[*table.number] || !numbered.contains(table.name)) continue;
     const auto& first = rows_of(one, table.name);
     const auto& second = rows_of(other, table.name);
     if (compared_of(table, first) == compared_of(table, second)) continue;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,16 +21,18 @@ using BusinessRows = std::map<std::string, std::vector<BusinessRow>>;
 /// the order of rows.
 class Business {
  public:
-  explicit Business(Reader& reader);
+  /// Of `only` these tables, unless it is empty.
+  Business(Reader& reader, const std::set<std::string>& only);
 
   /// The column is not compared. False: there is none.
   bool leave_out(const std::string& table, const std::string& column);
   /// Leaves out what differs between two undisturbed runs, such as times and random numbers;
   /// returns "TABLE.COLUMN" of each.
   std::vector<std::string> leave_out_varying(const BusinessRows& one, const BusinessRows& other);
-  /// Leaves out numbers that SQLite gives to rows in the order of their insertion, where two runs
-  /// in different orders differ in nothing else.
-  std::vector<std::string> leave_out_numbers(const BusinessRows& one, const BusinessRows& other);
+  /// Leaves out the numbers that SQLite gives to rows of these tables in the order of their
+  /// insertion, where two runs in different orders differ in nothing else.
+  std::vector<std::string> leave_out_numbers(const std::set<std::string>& numbered,
+                                             const BusinessRows& one, const BusinessRows& other);
 
   /// Of all that is compared; equal rows in another order have the same.
   std::uint64_t digest(Reader& reader) const;

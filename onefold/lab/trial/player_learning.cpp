@@ -3,6 +3,7 @@
 #include "onefold/error.h"
 #include "onefold/formats/text.h"
 #include "onefold/lab/trial/player.h"
+#include "onefold/lab/trial/written.h"
 
 // What is right is what comes out undisturbed.
 
@@ -98,13 +99,14 @@ void Player::ignore_columns(Business& business) {
     }
     throw Error{ErrorKind::bad_configuration,
                 "there is no column \"" + printable(name) +
-                    "\" to ignore in the database; write TABLE.COLUMN"};
+                    "\" in the tables that the handlers write: --ignore TABLE.COLUMN"};
   }
 }
 
 void Player::learn_what_varies() {
   reset(now(), 1);
-  business_.emplace(stage_.reader());
+  business_.emplace(stage_.reader(),
+                    tables_written_by(spec().statements, setting_.copies().path()));
   ignore_columns(*business_);
   Follower one{{}};
   const BusinessRows rows = rows_of_run(one, now(), 1);
@@ -116,7 +118,9 @@ void Player::learn_what_varies() {
   }
   if (!order_is_free(spec())) return;
   Backwards backwards;
-  const auto numbers = business_->leave_out_numbers(rows, rows_of_run(backwards, now(), 1));
+  const auto numbers =
+      business_->leave_out_numbers(tables_numbered_by(spec().statements, setting_.copies().path()),
+                                   rows, rows_of_run(backwards, now(), 1));
   if (!numbers.empty()) {
     notices_.push_back("not compared, since SQLite numbers rows in the order in which they come: " +
                        joined(numbers));

@@ -42,6 +42,9 @@ struct TrialSpec {
   std::vector<TrialSource> sources;
   std::vector<TrialSubscription> subscriptions;
   std::vector<TrialInvariant> invariants;
+  /// All that the handlers execute: tables that none of it can write are not compared. Empty: it is
+  /// not known, and all tables are.
+  std::vector<std::string> statements = {};
   std::vector<std::string> ignored = {};  ///< "TABLE.COLUMN": not compared.
   /// Of each source so many are taken, the first that the database does not know yet.
   std::size_t events_max = 6;

@@ -29,11 +29,13 @@ std::set<std::string> tables_written_by(const std::vector<std::string>& statemen
 
 namespace {
 
-/// The program of one statement, as far as it tells where rows get their numbers from.
-class Program {
+/// Finds the tables that get numbers in the program of a statement, and in those of its triggers,
+/// which follow it, each with registers of its own.
+class Numbering {
  public:
-  Program(Reader& reader, const std::string& sql) {
+  void read(Reader& reader, const std::string& sql) {
     reader.each("EXPLAIN " + sql, [this](sqlite3_stmt* row) {
+      if (sqlite3_column_int(row, 0) == 0) end_program();
       const std::string opcode = reinterpret_cast<const char*>(sqlite3_column_text(row, 1));
       const int first = sqlite3_column_int(row, 2);
       const int second = sqlite3_column_int(row, 3);
@@ -42,20 +44,25 @@ class Program {
       if (opcode == "NewRowid") new_numbers_.emplace_back(pages_[first], second);
       if (opcode == "MustBeInt") given_.insert(first);
     });
+    end_program();
   }
-  /// The first pages of tables.
-  std::set<int> numbered_pages() const {
-    std::set<int> pages;
-    for (const auto& [page, number] : new_numbers_) {
-      if (!given_.contains(number)) pages.insert(page);
-    }
-    return pages;
-  }
+  /// The first pages of the tables.
+  const std::set<int>& pages() const noexcept { return numbered_; }
 
  private:
+  void end_program() {
+    for (const auto& [page, number] : new_numbers_) {
+      if (!given_.contains(number)) numbered_.insert(page);
+    }
+    pages_.clear();
+    new_numbers_.clear();
+    given_.clear();
+  }
+
   std::map<int, int> pages_;                      ///< First page by cursor.
   std::vector<std::pair<int, int>> new_numbers_;  ///< First page and register.
   std::set<int> given_;                           ///< Registers.
+  std::set<int> numbered_;
 };
 
 }  // namespace
@@ -63,14 +70,16 @@ class Program {
 std::set<std::string> tables_numbered_by(const std::vector<std::string>& statements,
                                          const std::string& database) {
   Reader reader{database, Reader::Access::read};
-  std::set<int> pages;
-  for (const std::string& sql : statements) pages.merge(Program{reader, sql}.numbered_pages());
+  Numbering numbering;
+  for (const std::string& sql : statements) numbering.read(reader, sql);
   std::set<std::string> tables;
-  reader.each("SELECT name, rootpage FROM main.sqlite_schema WHERE type = 'table'",
-              [&](sqlite3_stmt* row) {
-                if (!pages.contains(sqlite3_column_int(row, 1))) return;
-                tables.emplace(reinterpret_cast<const char*>(sqlite3_column_text(row, 0)));
-              });
+  reader.each(
+      "SELECT name, rootpage FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE "
+      "'sqlite%'",
+      [&](sqlite3_stmt* row) {
+        if (!numbering.pages().contains(sqlite3_column_int(row, 1))) return;
+        tables.emplace(reinterpret_cast<const char*>(sqlite3_column_text(row, 0)));
+      });
   return tables;
 }
 

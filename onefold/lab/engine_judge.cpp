@@ -82,12 +82,7 @@ void Engine::check_totals() {
   for (std::size_t number = 0; number < world_.size(); ++number) {
     if (world_.machine(number).worker) totals += world_.machine(number).worker->totals();
   }
-  const auto received = static_cast<std::size_t>(totals.received());
-  const std::size_t deliveries = world_.broker().deliveries().size();
-  if (counts_are_exact_ && received != deliveries) {
-    defect_ = Defect{"counting", std::to_string(deliveries) + " deliveries were handed out, and " +
-                                     std::to_string(received) + " were counted"};
-  }
+  if (counts_are_exact_) defect_ = oracle_.check_counts(totals);
 }
 
 std::string Engine::stuck() const {

@@ -163,12 +163,12 @@ std::optional<Defect> Oracle::check_settled(World& world,
 std::optional<Defect> Oracle::check_committed(World& world) const {
   const std::vector<const InboxRecord*> rows = inbox_of(world.model());
   if (auto defect = check_sum(world, rows)) return defect;
+  Claims claims;
+  for (const InboxRecord* row : rows) claims.emplace(row->key, row);
   if (world.broker().is_log()) {
-    Claims claims;
-    for (const InboxRecord* row : rows) claims.emplace(row->key, row);
     if (auto defect = check_positions(world, claims)) return defect;
   }
-  if (auto defect = check_deferred(world)) return defect;
+  if (auto defect = check_deferred(world, claims)) return defect;
   return check_invariants(world);
 }
 
@@ -218,7 +218,7 @@ std::optional<Defect> Oracle::check_positions(World& world, const Claims& claims
   return {};
 }
 
-std::optional<Defect> Oracle::check_deferred(World& world) const {
+std::optional<Defect> Oracle::check_deferred(World& world, const Claims& claims) const {
   const auto deliveries = world.broker().deliveries();
   for (const DeferredRecord* row : deferred_of(world.model())) {
     const std::string name = "event " + event_name(row->event) + " was set aside ";
@@ -228,6 +228,15 @@ std::optional<Defect> Oracle::check_deferred(World& world) const {
     });
     if (!whole) return Defect{"P9", name + "without its bytes"};
     if (row->errors.empty()) return Defect{"P9", name + "without a reason"};
+    if (row->reason == to_string(DeferralReason::dead)) {
+      const auto claim = claims.find(row->key);
+      if (claim == claims.end() || !claim->second->waiting) {
+        return Defect{"P9", name + "without a claim that waits"};
+      }
+      // Without an identity and a position repetitions are counted.
+      const bool counted = row->event.id.empty() && !row->position;
+      if (row->count != 1 && !counted) return Defect{"P9", name + "twice"};
+    }
     if (row->source.empty()) return Defect{"P9", name + "without its source"};
     if (world.broker().is_log() && !row->position) {
       return Defect{"P9", name + "without its position"};
@@ -277,10 +286,28 @@ std::optional<Defect> Oracle::check_expected(World& world) const {
 
 void Oracle::add_reference(World& world) {
   references_.emplace(world.model().digest(false), facts_of(world.model()));
+  counts_.insert(world.worker(0).totals().by_outcome);
+}
+
+std::optional<Defect> Oracle::check_counts(const Totals& totals) const {
+  if (counts_.contains(totals.by_outcome)) return {};
+  std::string text = "the outcomes are counted wrongly:";
+  for (std::size_t i = 0; i < outcome_count; ++i) {
+    const std::int64_t wanted = (*counts_.begin())[i];
+    if (totals.by_outcome[i] == wanted) continue;
+    text += std::string{" "} + to_string(static_cast<Outcome>(i)) + " " +
+            std::to_string(totals.by_outcome[i]) + " instead of " + std::to_string(wanted) + ";";
+  }
+  return Defect{"counting", text};
 }
 
 std::optional<Defect> Oracle::check_end(World& world) const {
   if (auto defect = check_expected(world)) return defect;
+  for (std::size_t i = 0; !world.broker().is_log() && i < parts_.size(); ++i) {
+    if (world.broker().place(i) == Broker::Place::acknowledged) continue;
+    return Defect{"liveness", "the broker still waits for an answer to delivery " +
+                                  std::to_string(i) + ", and nobody will give it"};
+  }
   if (references_.empty() || references_.contains(world.model().digest(false))) return {};
   const std::vector<std::string> found = facts_of(world.model());
   const std::vector<std::string>& wanted = references_.begin()->second;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -37,12 +38,14 @@ class Oracle {
   std::optional<Defect> check_settled(World& world, std::span<const std::size_t> settled) const;
   /// When nothing is left to do.
   std::optional<Defect> check_end(World& world) const;
+  /// Where nothing was handed out twice, what was counted must be so too.
+  std::optional<Defect> check_counts(const Totals& totals) const;
   /// The event has been decided: applied, or set aside with its bytes.
   bool is_decided(World& world, std::size_t delivery) const;
 
-  /// One end that is right; there may be several, where the order matters.
+  /// One end that is right; there may be several, where the order matters. Its first worker has
+  /// done it all.
   void add_reference(World& world);
-  std::size_t references() const noexcept { return references_.size(); }
 
  private:
   /// What is claimed and applied as one: an event, or its part for a single handler.
@@ -56,7 +59,7 @@ class Oracle {
   void learn_effects(const WorldSpec& spec);
   std::optional<Defect> check_sum(World& world, const std::vector<const InboxRecord*>& rows) const;
   std::optional<Defect> check_positions(World& world, const Claims& claims) const;
-  std::optional<Defect> check_deferred(World& world) const;
+  std::optional<Defect> check_deferred(World& world, const Claims& claims) const;
   std::optional<Defect> check_invariants(World& world) const;
   std::optional<Defect> check_expected(World& world) const;
   bool is_decided(std::size_t delivery, const Claims& claims) const;
@@ -64,6 +67,7 @@ class Oracle {
   std::vector<std::vector<Part>> parts_;  ///< Of each delivery.
   Cells start_;
   std::map<std::uint64_t, std::vector<std::string>> references_;  ///< Digest to facts.
+  std::set<std::array<std::int64_t, outcome_count>> counts_;      ///< Of the references.
 };
 
 }  // namespace onefold::lab

@@ -69,8 +69,11 @@ StepResult Worker::fail(const Error& error) {
 /// A handler's own failure that surfaced where it could not be told whose it was.
 /// Returns false if no handler can have caused it.
 bool Worker::blame(const Error& error) {
+  // What is queued surfaces at the next call that waits, which may be the look at the position. In
+  // a rerun every event was sealed before.
   const bool handlers_ran = step_ == Step::handle || step_ == Step::seal || step_ == Step::record ||
-                            step_ == Step::commit;
+                            step_ == Step::commit ||
+                            (step_ == Step::advance && plan_ != Plan::rerun);
   if (!handlers_ran) return false;
   if (plan_ != Plan::rerun) {
     rerun();

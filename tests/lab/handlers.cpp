@@ -20,9 +20,18 @@ Answer credit(const Event& event, Context& context) {
   return Answer::done();
 }
 
+Answer credit_and_regret(const Event& event, Context& context) {
+  credit(event, context);
+  return Answer::reject("it should not have been");
+}
+
 std::vector<Answer> credit_together(std::span<const Event* const> events, Context& context) {
-  for (const Event* event : events) credit(*event, context);
-  return {};
+  std::vector<Answer> answers;
+  for (const Event* event : events) {
+    const bool refused = event->subject == "none";
+    answers.push_back(refused ? Answer::reject("there is no such cell") : credit(*event, context));
+  }
+  return answers;
 }
 
 Answer count_most(const Event& event, Context& context) {

@@ -7,7 +7,9 @@ namespace onefold::lab::worlds {
 
 /// Adds the event's amount to the cell that its subject names.
 Answer credit(const Event& event, Context& context);
-/// The same for several events.
+/// The same, and then it refuses the event after all.
+Answer credit_and_regret(const Event& event, Context& context);
+/// As `credit` for several events; refuses those for cell "none", after it has applied the others.
 std::vector<Answer> credit_together(std::span<const Event* const> events, Context& context);
 /// Counts in cell C; refuses events for cell "B".
 Answer count_most(const Event& event, Context& context);

@@ -1,5 +1,8 @@
 #include "tests/lab/worlds.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "tests/lab/handlers.h"
 
 namespace onefold::lab::worlds {
@@ -110,19 +113,17 @@ std::vector<WorldSpec> of_answers() {
   doubt_log.source = SourceClass::owned_log;
   doubt_log.faults = {.in_doubt = 2, .refused = 1, .revoke = 1, .clock_jump = 1};
 
-  // Two workers and no duplicate: every outcome must be counted once.
+  // No duplicate: every outcome must be counted once.
   WorldSpec counted = refusal("p4_in_doubt_refusal", SourceClass::queue);
   counted.deliveries.pop_back();
   counted.faults = {.in_doubt = 2, .refused = 1, .clock_jump = 1};
   return {answers, doubt, doubt_log, counted};
 }
 
-std::vector<WorldSpec> of_refusals() {
-  WorldSpec queue = refusal("p9_rerun_queue", SourceClass::queue);
-  queue.faults = {.crash = 1, .in_doubt = 1, .lost_acknowledgement = 1};
-  WorldSpec log = refusal("p9_rerun_log", SourceClass::owned_log);
-  log.faults = {.crash = 1, .in_doubt = 1, .refused = 1, .revoke = 1};
+namespace {
 
+/// Every way for an event to be set aside.
+std::vector<WorldSpec> of_dead_letters() {
   WorldSpec kinds = payments("p9_dead_letters_queue", SourceClass::queue);
   kinds.consumer.batch_max = 3;
   kinds.consumer.on({.name = "reject", .type = "no", .handle = reject});
@@ -150,6 +151,17 @@ std::vector<WorldSpec> of_refusals() {
   ignored.expected = Expected{.cells = {{"A", 10}, {"B", 0}}};
   ignored.faults = {.crash = 1, .in_doubt = 1};
 
+  return {kinds, kinds_log, ignored};
+}
+
+}  // namespace
+
+std::vector<WorldSpec> of_refusals() {
+  WorldSpec queue = refusal("p9_rerun_queue", SourceClass::queue);
+  queue.faults = {.crash = 1, .in_doubt = 1, .lost_acknowledgement = 1};
+  WorldSpec log = refusal("p9_rerun_log", SourceClass::owned_log);
+  log.faults = {.crash = 1, .in_doubt = 1, .refused = 1, .revoke = 1};
+
   WorldSpec together = refusal("p9_batch_handler", SourceClass::queue);
   together.consumer = Consumer{.name = "billing"};
   together.consumer.batch_max = 4;
@@ -157,13 +169,42 @@ std::vector<WorldSpec> of_refusals() {
   together.faults = {.crash = 1, .in_doubt = 1};
   together.must_reach = {Landmark::dead_letter};
 
+  // Nothing comes after the statement that fails late: it surfaces where the position is moved.
+  WorldSpec last = payments("p9_last_of_a_log", SourceClass::owned_log);
+  last.claim = ClaimMode::claim_first;
+  last.deliveries = {payment("e1"), payment("bad", "none"), payment("e1")};
+  last.expected = Expected{.cells = {{"A", 10}, {"B", 0}}, .set_aside = {{"bad", "dead"}}};
+  last.faults = {.crash = 1, .in_doubt = 1, .revoke = 1};
+
+  // Refused after all, by a handler whose statements have worked.
+  WorldSpec regret = refusal("p9_regret", SourceClass::queue);
+  regret.consumer.on({.name = "regret", .type = "oops", .handle = credit_and_regret});
+  regret.deliveries[1] = typed(payment("bad"), "oops");
+  regret.faults = {.crash = 1, .in_doubt = 1};
+
+  // Who has swallowed a failure is to blame, and not the handler that runs next.
+  WorldSpec swallowed = payments("p9_swallowed", SourceClass::queue);
+  swallowed.dialect = Dialect::mariadb;
+  swallowed.consumer.on({.name = "swallow", .type = "two", .handle = swallow_a_failure});
+  swallowed.consumer.on({.name = "second", .type = "two", .handle = credit});
+  swallowed.deliveries = {payment("e1"), typed(payment("bad"), "two"), payment("e1")};
+  swallowed.expected = Expected{.cells = {{"A", 10}, {"B", 0}}, .set_aside = {{"bad", "dead"}}};
+  swallowed.invariants = {{"the one who swallowed it is blamed", [](const Committed& committed) {
+                             return std::ranges::all_of(committed.deferred, [](const auto& row) {
+                               return row.handler == "swallow";
+                             });
+                           }}};
+  swallowed.faults = {.crash = 1, .in_doubt = 1};
+
   WorldSpec contract = payments("p9_broken_contract", SourceClass::queue);
   contract.consumer.handlers[0].handle = break_the_contract;
   contract.stops = true;
   contract.expected.reset();
   contract.faults = {.crash = 1};
   contract.must_reach = {Landmark::stopped};
-  return {queue, log, kinds, kinds_log, ignored, together, contract};
+  std::vector<WorldSpec> worlds{queue, log, together, last, regret, swallowed, contract};
+  for (WorldSpec& world : of_dead_letters()) worlds.push_back(std::move(world));
+  return worlds;
 }
 
 std::vector<WorldSpec> of_restores() {
@@ -198,7 +239,8 @@ Consumer keyed() {
 Delivery with_payment(const std::string& id, const std::string& payment_id, int amount,
                       const std::string& cell = "A") {
   Delivery delivery = payment(id, cell, amount);
-  delivery.event.data = "{\"p\":\"" + payment_id + "\",\"n\":" + std::to_string(amount) + "}";
+  delivery.event.data =
+      "{\"p\":\"" + payment_id + "\",\"n\":" + std::to_string(amount) + ",\"by\":\"" + id + "\"}";
   delivery.raw = "{\"id\":\"" + id + "\",\"d\":" + *delivery.event.data + "}";
   return delivery;
 }

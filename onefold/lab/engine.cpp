@@ -187,7 +187,8 @@ Option Engine::choose(Guide& guide) {
   const std::size_t place = options_.size() > 1 ? guide.choose(options_) : 0;
   const Option option = options_[place];
   trace_.add(static_cast<std::uint64_t>(option.act));
-  trace_.add(static_cast<std::uint64_t>(option.who * 1000 + option.what));
+  trace_.add(static_cast<std::uint64_t>(option.who));
+  trace_.add(static_cast<std::uint64_t>(option.what));
   if (timeline_ != nullptr && place > 0) describe(option);
   return option;
 }

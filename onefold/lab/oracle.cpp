@@ -72,9 +72,9 @@ void run_quietly(World& world) {
   }
 }
 
-Oracle::Oracle(World& world) : parts_(world.broker().deliveries().size()) {
+Oracle::Oracle(World& world)
+    : parts_(world.broker().deliveries().size()), start_{world.spec().cells} {
   world.reset();
-  start_ = world.model().cells();
   for (std::size_t delivery = 0; delivery < parts_.size(); ++delivery) learn(world, delivery);
   learn_effects(world.spec());
 }

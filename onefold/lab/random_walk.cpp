@@ -9,8 +9,7 @@ constexpr std::uint32_t rarity = 12;  ///< One choice of so many is a fault.
 }  // namespace
 
 RandomWalk::RandomWalk(std::uint64_t seed, std::size_t workers, int steps_expected)
-    : random_{seed}, by_priority_{below(2) == 0} {
-  switched_on_ = below(1U << 20U);
+    : random_{seed}, switched_on_{below(1U << 20U)}, by_priority_{below(2) == 0} {
   for (const Act act : {Act::rest, Act::step, Act::commit, Act::acknowledge}) {
     switched_on_ |= 1U << static_cast<unsigned>(act);
   }

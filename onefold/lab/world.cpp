@@ -27,7 +27,7 @@ bool can_be_a_name(const std::string& name) {
          });
 }
 
-const WorldSpec& checked(const WorldSpec& spec) {
+WorldSpec checked(WorldSpec spec) {
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument{"world '" + spec.name + "': " + why};
   };

@@ -9,7 +9,7 @@
 #include "tests/lab/worlds.h"
 
 int main(int count, char** arguments) {
-  using namespace onefold;
+  namespace lab = onefold::lab;
   const int seconds = count > 1 ? std::atoi(arguments[1]) : 60;
   const std::vector<std::string> names(arguments + std::min(count, 2), arguments + count);
   std::vector<lab::WorldSpec> worlds = lab::worlds::all();

@@ -110,7 +110,7 @@ TEST(RandomSchedules, P1_P2_P3_OfALargeWorld) {
 // -------------------------------------------------------------------------------
 
 /// Adds what it has added itself before, in this process: no transaction can undo that.
-WorldSpec with_memory(std::shared_ptr<int> memory) {
+WorldSpec with_memory(const std::shared_ptr<int>& memory) {
   WorldSpec world = worlds::of_effects().front();
   world.name = "memory";
   world.consumer.handlers[0].handle = [memory](const Event& event, Context& context) {

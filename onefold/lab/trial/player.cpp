@@ -101,7 +101,8 @@ Option Player::choose() {
   const std::size_t place = options_.size() > 1 ? guide_->choose(options_) : 0;
   const Option option = options_[place];
   trace_.add(static_cast<std::uint64_t>(option.act));
-  trace_.add(static_cast<std::uint64_t>(option.who * 1000 + option.what));
+  trace_.add(static_cast<std::uint64_t>(option.who));
+  trace_.add(static_cast<std::uint64_t>(option.what));
   if (place == 0) return option;
   const TrialFaultKind kind = kind_of(option.act);
   --left(kind);

@@ -74,9 +74,9 @@ struct Consumer {
   /// Workers, 1 to 64, for each source that several can share; other sources have one. Each has a
   /// thread and a session, so that handlers run at the same time; on SQLite they take turns.
   int workers = 1;
-  /// How keys are claimed. Absent: first, which costs a little more than looking keys up, and much
-  /// less where two workers meet. Optimistic needs sources whose partitions have one owner each; a
-  /// store with a single writer claims first all the same.
+  /// How keys are claimed. Absent: optimistic if all partitions have one owner, otherwise first. To
+  /// claim first costs a little more, and much less where workers meet on the same events. A store
+  /// with a single writer always claims first. Optimistic is refused for other sources.
   std::optional<ClaimMode> claim = {};
 
   /// Adds a handler for a type. All handlers that match an event run, in the order of these calls,

@@ -47,10 +47,11 @@ std::vector<KeySchema> consumer_effects() {
            .choices = {"dead-letter"}},
           {.name = "claim",
            .kind = Kind::choice,
-           .meaning = "`\"first\"` (and `\"auto\"`) claims each key before its handler runs. "
-                      "`\"optimistic\"` claims it last: quicker unless processes have the same "
-                      "events, and then several times slower. SQLite always claims first.",
-           .example = "claim = \"optimistic\"",
+           .meaning = "`\"first\"` claims each key before its handler runs. `\"optimistic\"` "
+                      "claims it last: quicker unless processes have the same events. `\"auto\"` "
+                      "is optimistic for logs with one owner, such as files, on a database with "
+                      "several writers. SQLite always claims first.",
+           .example = "claim = \"first\"",
            .otherwise = "\"auto\"",
            .choices = {"auto", "first", "optimistic"}},
           {.name = "handler",

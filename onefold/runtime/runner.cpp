@@ -179,11 +179,14 @@ bool Runner::State::takes_turns() const {
   return store.traits().single_writer || store.traits().one_thread;
 }
 
-/// First, unless somebody knows that losing a race is rare, and other writers could be in the way
-/// at all.
+/// Optimistic where each partition has one owner, so that losing a race is rare, and where other
+/// writers could be in the way at all (semantics 3.1).
 ClaimMode Runner::State::claim_mode(const Entry& entry) const {
   if (store.traits().single_writer) return ClaimMode::claim_first;
-  return entry.consumer.claim.value_or(ClaimMode::claim_first);
+  const bool owned = std::ranges::all_of(entry.sources, [](const SourceFactory& source) {
+    return source.traits.kind == SourceClass::owned_log;
+  });
+  return entry.consumer.claim.value_or(owned ? ClaimMode::optimistic : ClaimMode::claim_first);
 }
 
 /// A batch is finished before another worker's begins: they share one session.

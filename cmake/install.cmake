@@ -72,15 +72,6 @@ onefold_component(sqlite
   HEADERS onefold/stores/sqlite/sqlite.h
   DEPENDS SQLite3
   REQUIRES onefold sqlite3)
-if(ONEFOLD_MARIADB)
-  onefold_component(mariadb
-    DESCRIPTION "MariaDB as the database of Onefold"
-    TARGETS onefold_mariadb
-    HEADERS onefold/stores/mariadb/mariadb.h
-    DEPENDS MariaDB
-    REQUIRES onefold libmariadb)
-  install(FILES cmake/FindMariaDB.cmake DESTINATION ${ONEFOLD_PACKAGE_DIR} COMPONENT development)
-endif()
 onefold_component(lab
   DESCRIPTION "the disorder lab of Onefold: handlers tested by every order of steps and faults"
   TARGETS onefold_lab onefold_memory
@@ -91,6 +82,15 @@ onefold_component(file
   TARGETS onefold_file
   HEADERS onefold/brokers/file/file.h
   REQUIRES onefold)
+if(ONEFOLD_MARIADB)
+  onefold_component(mariadb
+    DESCRIPTION "MariaDB as the database of Onefold"
+    TARGETS onefold_mariadb
+    HEADERS onefold/stores/mariadb/mariadb.h
+    DEPENDS MariaDB
+    REQUIRES onefold libmariadb)
+  install(FILES cmake/FindMariaDB.cmake DESTINATION ${ONEFOLD_PACKAGE_DIR} COMPONENT development)
+endif()
 if(ONEFOLD_POSTGRES)
   onefold_component(postgres
     DESCRIPTION "PostgreSQL as the database of Onefold"

@@ -15,5 +15,5 @@ if ! cmake --build build --parallel "$(nproc)" --target app > build.log 2>&1; th
   cat build.log
   exit 1
 fi
-python3 "$here/../run_and_compare.py" build/app "$first" run
+python3 "$here/../run_and_compare.py" sqlite build/app "$first" run
 echo "embedding: the program of another project applied each event once"

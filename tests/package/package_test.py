@@ -13,7 +13,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "examples"
-COMPONENTS = "core, sqlite, file"  # Behind them, those whose libraries were there.
+COMPONENTS = "core, sqlite, lab, file"  # Behind them, those whose libraries were there.
 # What a public header must not include, and what the library must not need.
 VENDORS = (
     "sqlite3.h simdjson.h openssl/evp.h fmt/format.h fmt/core.h toml++/toml.h CLI/CLI.hpp"

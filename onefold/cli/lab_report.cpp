@@ -92,6 +92,7 @@ void print_lab_report(const lab::TrialReport& report, std::uint64_t seed,
     print("found by " + explored(report, seed) + "\n");
     return;
   }
+  if (report.schedules == 0) return print("nothing was tried: it was stopped before\n");
   tell_missing(report);
   print(emphasized("converges") + ": " + explored(report, seed) + "\n");
   print("faults: " + faults_text(report) + "\n");
@@ -99,7 +100,9 @@ void print_lab_report(const lab::TrialReport& report, std::uint64_t seed,
 
 void print_lab_report_json(const lab::TrialReport& report, std::uint64_t seed) {
   Json object;
-  object["verdict"] = report.failure ? "fails" : "converges";
+  object["verdict"] = report.failure          ? "fails"
+                      : report.schedules == 0 ? "nothing tried"
+                                              : "converges";
   object["schedules"] = report.schedules;
   object["events"] = report.events;
   object["steps"] = report.steps;

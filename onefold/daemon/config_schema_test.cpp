@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -84,7 +86,10 @@ class Parts {
 };
 
 LoadedConfig parse(const std::string& text) {
-  const std::string folder = testing::TempDir();
+  // Tests run side by side, each in a process of its own.
+  const std::string folder =
+      testing::TempDir() + "config_schema_" + std::to_string(::getpid()) + "/";
+  std::filesystem::create_directories(folder);
   const std::string secret = folder + "store-url";
   std::ofstream{secret} << "sqlite:shop.db\n";
   ::chmod(secret.c_str(), 0600);

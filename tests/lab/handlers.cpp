@@ -20,6 +20,12 @@ Answer credit(const Event& event, Context& context) {
   return Answer::done();
 }
 
+Answer replace(const Event& event, Context& context) {
+  context.sql().execute("UPDATE cell SET amount = :amount WHERE name = :name",
+                        {{"amount", Fields{event}.int64("/n")}, {"name", event.subject}}, 1);
+  return Answer::done();
+}
+
 Answer credit_and_regret(const Event& event, Context& context) {
   credit(event, context);
   return Answer::reject("it should not have been");

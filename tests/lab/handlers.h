@@ -7,7 +7,9 @@ namespace onefold::lab::worlds {
 
 /// Adds the event's amount to the cell that its subject names.
 Answer credit(const Event& event, Context& context);
-/// The same, and then it refuses the event after all.
+/// The cell becomes the event's amount: the last one wins.
+Answer replace(const Event& event, Context& context);
+/// As `credit`, and then it refuses the event after all.
 Answer credit_and_regret(const Event& event, Context& context);
 /// As `credit` for several events; refuses those for cell "none", after it has applied the others.
 std::vector<Answer> credit_together(std::span<const Event* const> events, Context& context);

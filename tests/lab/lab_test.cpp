@@ -47,6 +47,9 @@ TEST(ClosedWorlds, P1_ALogWhosePartitionMovesClaimFirst) {
 TEST(ClosedWorlds, P1_P3_ALogWhosePartitionMovesOptimistic) {
   explore_and_expect_none(named({"p1_log"}), true);
 }
+TEST(ClosedWorlds, P5_TheOrderOfALogWhosePartitionMoves) {
+  explore_and_expect_none(named({"p5_order_of_a_log"}), true);
+}
 TEST(ClosedWorlds, P9_ARerunWithAFailingEvent) {
   explore_and_expect_none(named({"p9_rerun_queue"}), true);
 }

@@ -90,11 +90,20 @@ std::vector<WorldSpec> of_effects() {
   redelivered.expected = Expected{.cells = {{"A", 20}, {"B", 0}}};
   redelivered.must_reach = {Landmark::blocked};
 
+  // Without versions the order that is kept is that of a log with one owner.
+  WorldSpec order = payments("p5_order_of_a_log", SourceClass::owned_log);
+  order.consumer.handlers[0].handle = replace;
+  order.deliveries = {payment("e1", "A", 1), payment("e2", "A", 2), payment("e1", "A", 1),
+                      payment("e3", "A", 3)};
+  order.expected = Expected{.cells = {{"A", 3}, {"B", 0}}};
+  order.additive = false;
+  order.faults = {.crash = 1, .in_doubt = 1, .failed_acknowledgement = 1, .revoke = 1};
+
   WorldSpec cut = payments("p3_disconnect_queue", SourceClass::queue);
   cut.faults = {.crash_all = 1, .disconnect = 2};
   WorldSpec cut_log = payments("p3_disconnect_log", SourceClass::owned_log);
   cut_log.faults = {.crash_all = 1, .disconnect = 2, .revoke = 1};
-  return {queue, log, first, redelivered, cut, cut_log};
+  return {queue, log, first, redelivered, order, cut, cut_log};
 }
 
 std::vector<WorldSpec> of_answers() {

@@ -95,7 +95,7 @@ std::string Engine::stuck() const {
     text +=
         " worker " + std::to_string(number) + " is before '" + to_string(world_.next(number)) + "'";
     if (world_.is_blocked(number)) text += ", waiting for another session";
-    text += ";";
+    text += ';';
   }
   return text;
 }

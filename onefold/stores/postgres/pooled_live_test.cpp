@@ -34,12 +34,12 @@ class PostgresPooled : public PostgresStore {
   }
 };
 
-TEST_F(PostgresPooled, ThePoolerIsNoticed) {
+TEST_F(PostgresPooled, B42_ThePoolerIsNoticed) {
   const auto findings = store_->housekeeping()->examine({});
   EXPECT_NE(std::ranges::find(findings, "pooler", &Finding::topic), findings.end());
 }
 
-TEST_F(PostgresPooled, BatchesCommitWhateverProcessTheyMeet) {
+TEST_F(PostgresPooled, B42_BatchesCommitWhateverProcessTheyMeet) {
   std::vector<std::string> processes;
   for (int batch = 0; batch < 20; ++batch) {
     // Alternately, so that the sessions swap their processes.
@@ -68,7 +68,7 @@ TEST_F(PostgresPooled, BatchesCommitWhateverProcessTheyMeet) {
   EXPECT_EQ(plain().value("SELECT count(*) FROM inbox"), "20");
 }
 
-TEST_F(PostgresPooled, NothingStaysInTheServersSessions) {
+TEST_F(PostgresPooled, B42_NothingStaysInTheServersSessions) {
   const auto transaction = session_->begin();
   EXPECT_EQ(claim(*transaction, 1), ClaimState::fresh);
   const Rows prepared =

@@ -28,6 +28,20 @@ bool is_over(const Limits& limits, std::uint64_t schedules) {
          (schedules % deadline_every == 0 && std::chrono::steady_clock::now() >= limits.deadline);
 }
 
+/// One schedule more. False if it has a defect.
+template <class Chooser>
+bool add_schedule(Engine& engine, Chooser& guide, Sweep& sweep) {
+  const Engine::Result result = engine.run(guide);
+  ++sweep.schedules;
+  sweep.steps += static_cast<std::uint64_t>(result.steps);
+  sweep.defect = result.defect;
+  if (!sweep.defect && sweep.schedules % checked_every == 0) {
+    sweep.defect = check_twice(engine, guide.schedule());
+  }
+  if (sweep.defect) sweep.schedule = guide.schedule();
+  return !sweep.defect;
+}
+
 }  // namespace
 
 Sweep sweep_in_order(Engine& engine, const Limits& limits) {
@@ -40,17 +54,7 @@ Sweep sweep_in_order(Engine& engine, const Limits& limits) {
       sweep.closed = true;
       break;
     }
-    const Engine::Result result = engine.run(guide);
-    ++sweep.schedules;
-    sweep.steps += static_cast<std::uint64_t>(result.steps);
-    sweep.defect = result.defect;
-    if (!sweep.defect && sweep.schedules % checked_every == 0) {
-      sweep.defect = check_twice(engine, guide.schedule());
-    }
-    if (sweep.defect) {
-      sweep.schedule = guide.schedule();
-      break;
-    }
+    if (!add_schedule(engine, guide, sweep)) break;
   }
   sweep.states = guide.states();
   return sweep;
@@ -64,17 +68,7 @@ Sweep sweep_at_random(Engine& engine, const Limits& limits, std::uint64_t seed,
   while (!is_over(limits, sweep.schedules)) {
     RandomWalk guide{seed * 0x9E3779B97F4A7C15U + first + sweep.schedules, engine.world().size(),
                      steps_expected};
-    const Engine::Result result = engine.run(guide);
-    ++sweep.schedules;
-    sweep.steps += static_cast<std::uint64_t>(result.steps);
-    sweep.defect = result.defect;
-    if (!sweep.defect && sweep.schedules % checked_every == 0) {
-      sweep.defect = check_twice(engine, guide.schedule());
-    }
-    if (sweep.defect) {
-      sweep.schedule = guide.schedule();
-      break;
-    }
+    if (!add_schedule(engine, guide, sweep)) break;
   }
   return sweep;
 }

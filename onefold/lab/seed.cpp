@@ -29,16 +29,6 @@ const char* short_name(Dialect dialect) {
                               "' is no seed: it looks like A1:pg:k2:e3d1:NAME:7.2-13.1"};
 }
 
-std::vector<std::string_view> split(std::string_view text, char by) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t end = text.find(by);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 std::size_t number_from(std::string_view text, std::string_view whole) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -59,6 +49,16 @@ std::string counts_of(const WorldSpec& spec) {
 
 }  // namespace
 
+std::vector<std::string_view> split_seed(std::string_view text, char by) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(by);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
 std::string to_text(const Seed& seed, const WorldSpec& whole) {
   std::string text = std::string{format} + ":" + short_name(whole.dialect) + ":k" +
                      std::to_string(seed.workers) + ":" + counts_of(world_of(seed, whole));
@@ -76,18 +76,18 @@ std::string to_text(const Seed& seed, const WorldSpec& whole) {
 }
 
 Seed seed_from(std::string_view text) {
-  const std::vector<std::string_view> parts = split(text, ':');
+  const std::vector<std::string_view> parts = split_seed(text, ':');
   if (parts.size() != 6 || parts[0] != format || !parts[2].starts_with('k')) refuse(text);
   Seed seed{.world = std::string{parts[4]}, .workers = 0, .left_out = {}, .schedule = {}};
   seed.workers = static_cast<int>(number_from(parts[2].substr(1), text));
   if (const std::size_t mark = parts[3].find('x'); mark != std::string_view::npos) {
-    for (const auto number : split(parts[3].substr(mark + 1), '.')) {
+    for (const auto number : split_seed(parts[3].substr(mark + 1), '.')) {
       seed.left_out.push_back(number_from(number, text));
     }
   }
   if (parts[5] == "0") return seed;
-  for (const auto choice : split(parts[5], '-')) {
-    const auto pair = split(choice, '.');
+  for (const auto choice : split_seed(parts[5], '-')) {
+    const auto pair = split_seed(choice, '.');
     if (pair.size() != 2) refuse(text);
     const std::size_t place = number_from(pair[0], text);
     if (seed.schedule.size() <= place) seed.schedule.resize(place + 1);

@@ -25,6 +25,8 @@ struct Seed {
   Schedule schedule;
 };
 
+/// The parts of a seed's text, or of one of its parts, without what stands between them.
+std::vector<std::string_view> split_seed(std::string_view text, char by);
 std::string to_text(const Seed& seed, const WorldSpec& whole);
 /// Throws `std::invalid_argument` if it cannot be read.
 Seed seed_from(std::string_view text);

@@ -1,7 +1,6 @@
 // Explores the tests' worlds and prints what was seen: lab_explore [SECONDS [WORLD...]].
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -10,7 +9,7 @@
 
 int main(int count, char** arguments) {
   namespace lab = onefold::lab;
-  const int seconds = count > 1 ? std::atoi(arguments[1]) : 60;
+  const int seconds = count > 1 ? std::stoi(arguments[1]) : 60;
   const std::vector<std::string> names(arguments + std::min(count, 2), arguments + count);
   std::vector<lab::WorldSpec> worlds = lab::worlds::all();
   std::erase_if(worlds, [&](const lab::WorldSpec& world) {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "onefold/formats/state_digest.h"
+#include "onefold/lab/seed.h"
 
 namespace onefold::lab {
 namespace {
@@ -21,16 +22,6 @@ constexpr std::size_t parts_count = 6;
                               "\" is no seed: it looks like T1:kept:e6:d20788:3fa2c1d0:7.2-13.1"};
 }
 
-std::vector<std::string_view> split(std::string_view text, char by) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t end = text.find(by);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 std::uint64_t number_from(std::string_view text, std::string_view whole, std::uint64_t most,
                           int base = 10) {
   std::uint64_t number = 0;
@@ -43,15 +34,15 @@ void read_events(std::string_view part, std::string_view whole, TrialSeed& seed)
   const std::size_t mark = std::min(part.find('x'), part.size());
   seed.events_max = number_from(part.substr(0, mark), whole, choices_max);
   if (mark == part.size()) return;
-  for (const auto number : split(part.substr(mark + 1), '.')) {
+  for (const auto number : split_seed(part.substr(mark + 1), '.')) {
     seed.left_out.push_back(number_from(number, whole, choices_max));
   }
 }
 
 void read_schedule(std::string_view part, std::string_view whole, Schedule& schedule) {
   if (part == "0") return;
-  for (const auto choice : split(part, '-')) {
-    const auto pair = split(choice, '.');
+  for (const auto choice : split_seed(part, '-')) {
+    const auto pair = split_seed(choice, '.');
     if (pair.size() != 2) refuse(whole);
     const std::size_t place = number_from(pair[0], whole, choices_max);
     if (schedule.size() <= place) schedule.resize(place + 1);
@@ -78,7 +69,7 @@ std::string to_text(const TrialSeed& seed) {
 }
 
 TrialSeed trial_seed_from(std::string_view text) {
-  const auto parts = split(text, ':');
+  const auto parts = split_seed(text, ':');
   if (parts.size() != parts_count || parts[0] != format) refuse(text);
   if (parts[1] != "any" && parts[1] != "kept") refuse(text);
   if (!parts[2].starts_with('e') || !parts[3].starts_with('d')) refuse(text);

@@ -222,6 +222,24 @@ std::uint32_t seed_of(int nth, int disk) {
   return static_cast<std::uint32_t>(nth * 1009 + disk);
 }
 
+/// Disturbs the first call, the second, … until there is none left to disturb, on some disks each.
+/// `trial` says whether it happened; returned is how often it did.
+template <class Trial>
+int count_points(int disks, Trial trial) {
+  int points = 0;
+  for (int nth = 1; nth < calls_max; ++nth) {
+    bool happened = false;
+    for (int number = 0; number < disks_each(disks); ++number) {
+      SCOPED_TRACE("call " + std::to_string(nth) + ", disk " + std::to_string(number));
+      happened = trial(nth, number);
+      points += happened ? 1 : 0;
+      if (testing::Test::HasFailure()) return points;
+    }
+    if (!happened) break;
+  }
+  return points;
+}
+
 class Power : public testing::TestWithParam<SourceClass> {};
 INSTANTIATE_TEST_SUITE_P(Sources, Power,
                          testing::Values(SourceClass::queue, SourceClass::owned_log),
@@ -230,31 +248,24 @@ INSTANTIATE_TEST_SUITE_P(Sources, Power,
                          });
 
 TEST_P(Power, P2_P3_ACutAtAnyCallLosesNothingThatWasConfirmed) {
-  int points = 0;
-  for (int nth = 1; nth < calls_max; ++nth) {
-    bool happened = false;
-    for (int number = 0; number < disks_each(2); ++number) {
-      SCOPED_TRACE("cut at call " + std::to_string(nth) + ", disk " + std::to_string(number));
-      Bank bank{GetParam(), seed_of(nth, number)};
-      bank.disk.fail(Fault::cut, nth);
+  const int points = count_points(2, [](int nth, int number) {
+    Bank bank{GetParam(), seed_of(nth, number)};
+    bank.disk.fail(Fault::cut, nth);
+    bank.run();
+    const bool happened = bank.disk.happened();
+    bank.disk.cut_and_restart();
+    EXPECT_EQ(bank.lost(), 0U);
+    // Every other disk is cut again while the next process recovers.
+    if (number % 2 == 1) {
+      bank.disk.fail(Fault::cut, 1 + static_cast<int>(seed_of(nth, number) % 40));
       bank.run();
-      happened = bank.disk.happened();
       bank.disk.cut_and_restart();
       EXPECT_EQ(bank.lost(), 0U);
-      // Every other disk is cut again while the next process recovers.
-      if (number % 2 == 1) {
-        bank.disk.fail(Fault::cut, 1 + static_cast<int>(seed_of(nth, number) % 40));
-        bank.run();
-        bank.disk.cut_and_restart();
-        EXPECT_EQ(bank.lost(), 0U);
-      }
-      EXPECT_TRUE(bank.run());
-      bank.expect_converged();
-      points += happened ? 1 : 0;
-      if (testing::Test::HasFailure()) return;
     }
-    if (!happened) break;
-  }
+    EXPECT_TRUE(bank.run());
+    bank.expect_converged();
+    return happened;
+  });
   std::cout << points << " power cuts\n";
   EXPECT_GT(points, 100);
 }
@@ -280,27 +291,21 @@ INSTANTIATE_TEST_SUITE_P(Faults, Failing,
                          name_of);
 
 TEST_P(Failing, P3_ADiskThatFailsAtAnyCallLosesNothing) {
-  const auto [fault, times] = GetParam();
-  int points = 0;
-  for (int nth = 1; nth < calls_max; ++nth) {
-    bool happened = false;
-    for (int number = 0; number < disks_each(fault == Fault::sync_error ? 8 : 1); ++number) {
-      SCOPED_TRACE("call " + std::to_string(nth) + ", disk " + std::to_string(number));
-      Bank bank{SourceClass::queue, seed_of(nth, number)};
-      bank.disk.fail(fault, nth, times);
-      const bool finished = bank.run();
-      happened = bank.disk.happened();
-      bank.disk.cut_and_restart();
-      EXPECT_EQ(bank.lost(), 0U);
-      if (!finished) {
-        EXPECT_TRUE(bank.run());
-      }
-      bank.expect_converged();
-      points += happened ? 1 : 0;
-      if (testing::Test::HasFailure()) return;
+  const Fault fault = std::get<0>(GetParam());
+  const int times = std::get<1>(GetParam());
+  const int points = count_points(fault == Fault::sync_error ? 8 : 1, [&](int nth, int number) {
+    Bank bank{SourceClass::queue, seed_of(nth, number)};
+    bank.disk.fail(fault, nth, times);
+    const bool finished = bank.run();
+    const bool happened = bank.disk.happened();
+    bank.disk.cut_and_restart();
+    EXPECT_EQ(bank.lost(), 0U);
+    if (!finished) {
+      EXPECT_TRUE(bank.run());
     }
-    if (!happened) break;
-  }
+    bank.expect_converged();
+    return happened;
+  });
   std::cout << points << " failures\n";
   EXPECT_GT(points, 10);
 }
@@ -324,31 +329,25 @@ class Other {
 /// What could not be synced is not on the disk because a later sync succeeds. It has to be copied
 /// before anything is built upon it, and somebody who reads what was before keeps it from that.
 TEST(FailingSync, P2_NothingIsConfirmedBehindALogThatCouldNotBeSynced) {
-  int points = 0;
-  for (int nth = 1; nth < calls_max; ++nth) {
+  const int points = count_points(8, [](int nth, int number) {
+    Bank bank{SourceClass::queue, seed_of(nth, number)};
     bool happened = false;
-    for (int number = 0; number < disks_each(8); ++number) {
-      SCOPED_TRACE("sync " + std::to_string(nth) + ", disk " + std::to_string(number));
-      Bank bank{SourceClass::queue, seed_of(nth, number)};
-      {
-        bank.run(0);
-        const Other reader{bank.path(), "BEGIN; SELECT count(*) FROM payment"};
-        // Killed before it has synced.
-        const Other killed{bank.path(),
-                           "PRAGMA synchronous = OFF; INSERT INTO account VALUES (2, 0)"};
-        bank.disk.fail(Fault::sync_error, nth);
-        bank.run(300);
-        happened = bank.disk.happened();
-      }
-      bank.disk.cut_and_restart();
-      EXPECT_EQ(bank.lost(), 0U);
-      EXPECT_TRUE(bank.run());
-      bank.expect_converged();
-      points += happened ? 1 : 0;
-      if (testing::Test::HasFailure()) return;
+    {
+      bank.run(0);
+      const Other reader{bank.path(), "BEGIN; SELECT count(*) FROM payment"};
+      // Killed before it has synced.
+      const Other killed{bank.path(),
+                         "PRAGMA synchronous = OFF; INSERT INTO account VALUES (2, 0)"};
+      bank.disk.fail(Fault::sync_error, nth);
+      bank.run(300);
+      happened = bank.disk.happened();
     }
-    if (!happened) break;
-  }
+    bank.disk.cut_and_restart();
+    EXPECT_EQ(bank.lost(), 0U);
+    EXPECT_TRUE(bank.run());
+    bank.expect_converged();
+    return happened;
+  });
   std::cout << points << " failures\n";
   EXPECT_GT(points, 10);
 }

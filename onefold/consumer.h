@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "onefold/evidence.h"
+#include "onefold/failure.h"
 #include "onefold/handler.h"
 
 namespace onefold {
@@ -34,6 +35,15 @@ struct HandlerSpec {
   /// JSON Pointers to the fields by which two events with one business key are compared: others may
   /// differ (semantics 1.4). Empty: all of the data.
   std::vector<std::string> fingerprint_of = {};
+  std::optional<RetryPolicy> retry = {};  ///< Absent: that of the consumer.
+};
+
+/// What must not be overtaken.
+struct OrderRule {
+  /// JSON Pointer into the data: events with equal values are about the same thing. While one of
+  /// them waits for another try, later ones wait behind it; others go on. An event without a value
+  /// waits for nobody.
+  std::string entity = {};
 };
 
 /// What to do with a type that no handler matches.
@@ -69,7 +79,9 @@ struct Consumer {
   Scope scope = Scope::consumer;
   FingerprintRule fingerprint = {};
   std::size_t batch_max = 500;  ///< Deliveries in one transaction, 1 to 10,000.
-  int attempts_max = 3;         ///< How often a `retry` is run in place before the event is dead.
+  RetryPolicy retry = {};
+  BreakerRule breaker = {};
+  std::optional<OrderRule> order = {};  ///< Absent: nothing waits for anything.
   Unsupported unsupported = Unsupported::dead_letter;
   /// Workers, 1 to 64, for each source that several can share; other sources have one. Each has a
   /// thread and a session, so that handlers run at the same time; on SQLite they take turns.

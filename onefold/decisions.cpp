@@ -50,4 +50,50 @@ std::string audit_detail(const std::string& consumer, const std::string& changes
          changes;
 }
 
+std::string audit_detail(const DeferredRecord& row, const EditedEvent& edited,
+                         const Decision& decision) {
+  return audit_detail(row, decision) + "new event id: " + on_one_line(edited.new_id) + "\n" +
+         "new " + audit_key_line(edited.key);
+}
+
+std::optional<ReplayAnswer> objection_to_replay(const DeferredRecord& row) {
+  if (row.reason == to_string(DeferralReason::conflict)) return ReplayAnswer::conflict;
+  const bool for_a_person = row.reason == to_string(DeferralReason::dead) ||
+                            row.reason == to_string(DeferralReason::quarantine);
+  if (!for_a_person || row.due_at) return ReplayAnswer::waiting;
+  return std::nullopt;
+}
+
+std::string edited_result(const EditedEvent& edited) {
+  constexpr std::size_t bytes_max = 512;
+  return "edited: " + edited.new_id.substr(0, bytes_max);
+}
+
+EditedRow::EditedRow(const DeferredRecord& original, const EditedEvent& edited) {
+  DeferredRecord& row = imported.deferred;
+  row.consumer = original.consumer;
+  row.key = edited.key;
+  row.reason = to_string(DeferralReason::dead);
+  row.failure = to_string(FailureClass::undecodable);
+  row.errors = {"edited by a person, and not tried yet"};
+  row.decoded = false;
+  row.source = original.source;
+  row.position = original.position;
+  row.event.headers = original.event.headers;
+  row.raw = edited.raw;
+  row.first_at = original.first_at;
+  row.last_at = original.last_at;
+  InboxRecord& claim = imported.claims.emplace_back();
+  claim.key = edited.key;
+  claim.outcome = Outcome::dead;
+  claim.waiting = true;
+  claim.recorded_at = original.last_at;
+}
+
+std::string audit_detail_of(const std::string& consumer, const std::string& what,
+                            const Decision& decision) {
+  return "consumer: " + on_one_line(consumer) + "\n" + what +
+         "reason: " + on_one_line(decision.reason) + "\n";
+}
+
 }  // namespace onefold

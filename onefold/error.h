@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "onefold/failure.h"
+
 namespace onefold {
 
 /// Why something failed, as far as it changes what to do about it.
@@ -18,16 +20,19 @@ enum class ErrorKind {
 /// Every failure of a store, a source or a handler. Ask what to do about it, not what it is.
 ///
 /// Decisions of a handler are values (`Answer`), not errors; our own mistakes are assertions. A
-/// handler may throw `permanent`, which counts as `Answer::reject`; any other kind is taken for the
-/// database's word and ends the whole unit, or the consumer. Out of `Runner` come only
+/// handler may throw `permanent`, which fails the event by its class; any other kind is taken for
+/// the database's word and ends the whole unit, or the consumer. Out of `Runner` come only
 /// `contract_violation` and `bad_configuration`; out of opening a database also `unavailable` and
 /// `contention`.
 class Error : public std::runtime_error {
  public:
   /// `message` says what happened, where, and what to do about it; never an event's data.
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error{message}, kind_{kind} {}
+  Error(ErrorKind kind, const std::string& message, FailureClass failure = FailureClass::rejected)
+      : std::runtime_error{message}, kind_{kind}, failure_{failure} {}
 
   ErrorKind kind() const noexcept { return kind_; }
+  /// Of a `permanent` error: what failed. Stores tell constraints, data, rows and the rest apart.
+  FailureClass failure() const noexcept { return failure_; }
   /// The same work may succeed later. Nobody is blamed for it.
   bool retryable() const noexcept {
     return kind_ == ErrorKind::unavailable || kind_ == ErrorKind::contention || in_doubt();
@@ -39,6 +44,7 @@ class Error : public std::runtime_error {
 
  private:
   ErrorKind kind_;
+  FailureClass failure_;
 };
 
 /// Ends a step from within, past every handler: how a test's scheduler lets a call wait or a

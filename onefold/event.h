@@ -63,6 +63,31 @@ struct Position {
   std::uint64_t mark = 0;
 };
 
+/// What must happen once, within a scope: 16 bytes of an id or of a hash. docs/semantics.md 1 says
+/// how it is made; it is a file format, the same for ever.
+struct Key {
+  std::int32_t scope = 0;  ///< A number that the database gives out, see `Session::scope`.
+  std::array<std::uint8_t, 16> bytes{};
+  auto operator<=>(const Key&) const = default;
+};
+
+/// Where a delivery comes from that was set aside: its row in `deferred`, as it was read.
+struct Waiting {
+  std::int64_t id = 0;
+  std::int64_t turn = 0;  ///< The token: whoever raises it first has the event (semantics 2.3).
+  Key key;
+  std::vector<Key> further_keys = {};
+  /// False: the bytes were no event when they came, and `key` stands for the bytes only.
+  bool decoded = true;
+  std::string reason = {};  ///< "retry", "behind", "dead", ...
+  int attempts = 0;
+  std::vector<std::string> errors = {};
+  std::string entity = {};
+  std::string replay = {};                ///< The replay that has made it due; empty: none.
+  std::optional<Position> position = {};  ///< Where it stood when it first came.
+  bool probe = false;  ///< Its consumer is paused, and this event tells whether it can go on.
+};
+
 /// One arrival of an event. The same event may arrive many times.
 struct Delivery {
   Event event;
@@ -71,14 +96,7 @@ struct Delivery {
   std::string defect;      ///< "CODE: why" if the bytes could not be decoded; otherwise empty.
   std::string receipt;     ///< Meaningful only to the source that issued it.
   int broker_attempt = 1;  ///< What the broker says; 1 if it says nothing.
-};
-
-/// What must happen once, within a scope: 16 bytes of an id or of a hash. docs/semantics.md 1 says
-/// how it is made; it is a file format, the same for ever.
-struct Key {
-  std::int32_t scope = 0;  ///< A number that the database gives out, see `Session::scope`.
-  std::array<std::uint8_t, 16> bytes{};
-  auto operator<=>(const Key&) const = default;
+  std::shared_ptr<const Waiting> waiting = {};  ///< Set by the waiting room alone.
 };
 
 /// SHA-256 of the event's data, cut to 128 bits. All zero: fingerprints are off.

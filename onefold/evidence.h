@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "onefold/event.h"
+#include "onefold/failure.h"
 
 /// What is written beside a business change: the claim, the evidence, and what is set aside.
 namespace onefold {
@@ -53,8 +55,17 @@ struct Claim {
   Timestamp recorded_at;      ///< Of the first claim, unless fresh. Tells our own in-doubt commit.
 };
 
-enum class DeferralReason { dead, quarantine, conflict };
+/// What an event in `deferred` waits for.
+enum class DeferralReason {
+  retry,       ///< Its time.
+  behind,      ///< An earlier event of its entity that waits for its time.
+  dead,        ///< A person.
+  quarantine,  ///< A person; nobody knows whether it was applied.
+  conflict,    ///< A person; its key belongs to another event.
+};
 const char* to_string(DeferralReason reason) noexcept;
+/// The reverse of `to_string`; absent for an unknown name.
+std::optional<DeferralReason> deferral_reason_from(std::string_view name) noexcept;
 
 /// An event set aside, with everything needed to look at it and to run it again (P9).
 struct Deferral {
@@ -64,12 +75,19 @@ struct Deferral {
   std::string_view source;  ///< The subscription it came from.
   const Delivery* delivery = nullptr;
   DeferralReason reason = DeferralReason::dead;
+  FailureClass failure = FailureClass::statement;  ///< Of `dead` and `retry`.
+  std::string_view entity = {};
   std::string_view handler;             ///< The one that failed; empty if none ran.
   std::span<const std::string> errors;  ///< The chain, oldest first.
   int attempts = 0;
   Timestamp recorded_at;
   std::vector<Key> further_keys =
       {};  ///< That it has claimed besides `key`, if several must be new.
+  /// `retry`: when it is due, from now on by the database's clock.
+  std::chrono::milliseconds due_in{0};
+  /// It was taken out of the waiting room in this transaction: its row is rewritten (reason, class,
+  /// handler, errors, attempts, due, last_at) instead of inserted, and keeps all else.
+  const Waiting* waiting = nullptr;
 };
 
 }  // namespace onefold

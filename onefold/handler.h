@@ -18,13 +18,20 @@ struct Answer {
   /// done: the result kept as evidence, those of several handlers in a line each; otherwise the
   /// reason.
   std::string note;
+  FailureClass failure = FailureClass::rejected;  ///< Unless it is done.
 
   static Answer done(std::string result = {}) { return {Kind::done, std::move(result)}; }
-  /// Run again at once, in the same transaction: for what lies outside the database, since nothing
-  /// else is applied in between. After the consumer's last attempt the event is dead.
-  static Answer retry(std::string reason) { return {Kind::retry, std::move(reason)}; }
+  /// Run again later: the event waits, and its entity's later events behind it, while all others go
+  /// on. When the policy's attempts are used up the event is dead.
+  static Answer retry(std::string reason) {
+    return {Kind::retry, std::move(reason), FailureClass::transient};
+  }
   /// This event will never do: it is dead now, and a person is told why.
   static Answer reject(std::string reason) { return {Kind::reject, std::move(reason)}; }
+  /// A failure of another class; the policy says whether it is tried again.
+  static Answer fail(FailureClass failure, std::string reason) {
+    return {Kind::reject, std::move(reason), failure};
+  }
 };
 
 /// What a handler may touch while its transaction is open.
@@ -53,7 +60,7 @@ class Context {
 
 /// Applies one event. It may run any number of times; only what commits counts (P1).
 ///
-/// An exception counts as `retry` with its text; an `Error` of kind `permanent` counts as `reject`.
+/// An exception counts as `retry` with its text; an `Error` of kind `permanent` as `fail`.
 /// Runs on the worker's thread. Effects outside the given transaction are not covered by any
 /// promise.
 using Handler = std::function<Answer(const Event&, Context&)>;

@@ -61,16 +61,4 @@ MergedRules merge_rules(std::string_view stored, std::string_view wanted) {
   return merged;
 }
 
-const char* to_string(DeferralReason reason) noexcept {
-  switch (reason) {
-    case DeferralReason::dead:
-      return "dead";
-    case DeferralReason::quarantine:
-      return "quarantine";
-    case DeferralReason::conflict:
-      return "conflict";
-  }
-  return "dead";
-}
-
 }  // namespace onefold

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "onefold/deferred.h"
 #include "onefold/evidence.h"
 
 /// What a database knows, for people: the cold, reading side.
@@ -15,6 +16,7 @@ struct ConsumerRecord {
   std::string name;
   std::string rules;  ///< See `ConsumerRules`.
   std::string mode;   ///< "claim-first" or "optimistic".
+  ConsumerId id = 0;  ///< The number that this database has given it.
 };
 
 struct ScopeRecord {
@@ -79,38 +81,6 @@ struct InboxCounts {
   std::int64_t rows_read = 0;
 };
 
-/// A deferred row.
-struct DeferredRecord {
-  std::int64_t id = 0;
-  std::string consumer;
-  Key key;
-  std::vector<Key> further_keys = {};  ///< That it has claimed besides `key`.
-  Fingerprint fingerprint{};
-  std::string reason;
-  std::string handler;
-  std::vector<std::string> errors;
-  int attempts = 0;
-  std::int64_t count = 1;  ///< How often the same thing was set aside.
-  std::string source;
-  std::optional<Position> position;
-  Event event;  ///< Without data: `raw` has the bytes.
-  std::string raw;
-  Timestamp first_at;
-  Timestamp last_at;
-};
-
-struct DeferredFilter {
-  std::optional<std::int64_t> id = {};
-  std::optional<Key> key = {};
-  std::string consumer = {};            ///< Empty: all.
-  std::string reason = {};              ///< Empty: all.
-  std::string event_id = {};            ///< Empty: all.
-  std::optional<Timestamp> since = {};  ///< Set aside, or come again, then or later.
-  std::int64_t after = 0;               ///< Rows with a larger id only.
-  std::size_t limit = 100;
-  bool with_raw = true;  ///< False: `raw` stays empty, and is not read.
-};
-
 struct ConsumerStatus {
   std::string name;
   std::string rules;
@@ -119,6 +89,8 @@ struct ConsumerStatus {
   std::vector<std::pair<std::string, std::int64_t>> deferred;  ///< Reason → rows.
   std::vector<Position> positions;
   std::optional<Timestamp> last_recorded_at;
+  /// When the first event that waits for its time is due; absent: none does.
+  std::optional<Timestamp> next_due_at = {};
 };
 
 /// Reads on a connection of its own, used by one thread; each call sees one committed state of the

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "onefold/clock.h"
 #include "onefold/consumer.h"
@@ -13,6 +14,7 @@
 #include "onefold/notice.h"
 #include "onefold/source.h"
 #include "onefold/store.h"
+#include "onefold/waiting.h"
 
 namespace onefold {
 
@@ -35,6 +37,8 @@ struct Totals {
 class Runner {
  public:
   struct Options {
+    /// Sources are left alone; only what waits, and is due, is tried again.
+    bool waiting_only = false;
     bool migrate = true;  ///< Bring the schema up to date first; otherwise refuse another one.
     std::optional<RuleChange> rule_change = {};  ///< Accept changed key rules (semantics 1.5).
     Notify notify = {};                          ///< From any worker's thread, one call at a time.
@@ -64,6 +68,8 @@ class Runner {
   void stop() noexcept;
   /// Of what was committed when a run returned or threw. Not for use while one is going on.
   const Totals& totals() const noexcept;
+  /// The consumers that were found paused, and took no events. As `totals`.
+  std::vector<PauseRecord> paused() const;
 
  private:
   struct State;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "onefold/event.h"
@@ -66,6 +67,10 @@ struct SourceContext {
   Notify notify;
 };
 
+/// Decodes bytes once more as their source would: fills the event, or the defect. `position`, where
+/// the delivery had one, is set before.
+using Decode = std::function<void(std::string_view bytes, Delivery& delivery)>;
+
 /// A source that can be opened, and opened again after it failed. Made by the adapters, for example
 /// `file::source({.path = "orders.jsonl", ...})`.
 struct SourceFactory {
@@ -76,6 +81,8 @@ struct SourceFactory {
       {};  ///< The same of type and subject, of which business keys may be made.
   std::vector<std::string> id_prefixes;  ///< Declared constant prefixes of ids (semantics 1.1).
   std::function<std::unique_ptr<Source>(SourceContext)> open;
+  /// Makes a decoder, for one thread. Without one, bytes that were no event stay set aside.
+  std::function<Decode()> decoder = {};
 };
 
 }  // namespace onefold

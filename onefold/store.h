@@ -12,6 +12,7 @@
 #include "onefold/event.h"
 #include "onefold/evidence.h"
 #include "onefold/statements.h"
+#include "onefold/waiting.h"
 
 /// The hot path's view of a database. The cold ones are in housekeeping.h
 /// (schema), records.h (lists) and decisions.h (a person's acts).
@@ -38,7 +39,8 @@ class Ledger {
   /// Claim-first: rewrites our own uncommitted rows.
   virtual void record(std::span<const Evidence> evidence, ClaimMode mode) = 0;
   /// Inserts the rows that hold the bytes. Their inbox rows were inserted in this transaction, but
-  /// for `conflict`, which has none. A repetition of the same key and fingerprint is counted.
+  /// for `conflict`, which has none. A repetition of the same key and fingerprint is counted. What
+  /// was taken out of the waiting room is rewritten, see `Deferral::waiting`.
   virtual void defer(std::span<const Deferral> deferrals) = 0;
   /// Moves positions forward, never back. With none, touches the consumer's row, so that a commit
   /// that acknowledges is always a write (semantics 3.7).
@@ -66,6 +68,7 @@ class Transaction {
  public:
   virtual ~Transaction() = default;
   virtual Ledger& ledger() = 0;
+  virtual WaitingRoom& waiting_room() = 0;
   virtual Statements& statements() = 0;
   /// Throws what is known to have gone wrong in it already, without waiting: so that a handler
   /// which broke the contract is named, and not the one that happens to come next.
@@ -102,11 +105,17 @@ class Session {
   /// transaction is open. Absent if the consumer has its 10,000 event sources and this would be
   /// another one: the source then goes into the key.
   virtual std::optional<std::int32_t> scope(const ScopeName& name) = 0;
+  /// What may be taken out of the waiting room. Call it while no transaction is open.
+  virtual Due due(const DueQuery& query) = 0;
+  /// Absent: the consumer is not paused. Call it while no transaction is open.
+  virtual std::optional<PauseRecord> pause(ConsumerId consumer) = 0;
 };
 
 class Housekeeping;
 class Records;
 class Decisions;
+class Replays;
+class Runs;
 
 struct StoreTraits {
   /// Nobody else can hold a claim while our transaction is open: looking before claiming, as the
@@ -114,6 +123,8 @@ struct StoreTraits {
   bool single_writer = false;
   /// All sessions belong to one thread.
   bool one_thread = false;
+  /// Its connections are lent, and it may be always the same one: only one is in use at a time.
+  bool one_connection = false;
 };
 
 /// A database. Every thread connects for itself.
@@ -125,6 +136,8 @@ class Store {
   virtual std::unique_ptr<Housekeeping> housekeeping() = 0;
   virtual std::unique_ptr<Records> records() = 0;
   virtual std::unique_ptr<Decisions> decisions() = 0;
+  virtual std::unique_ptr<Replays> replays() = 0;
+  virtual std::unique_ptr<Runs> runs() = 0;
 };
 
 /// How many event sources of a consumer get a scope of their own.

@@ -32,7 +32,8 @@ constexpr const char* footer =
     "  onefold dead list                      What was set aside, and why?\n"
     "\n"
     "Exit status: 0 done, 1 problems found, 64 wrong arguments, 65 wrong data, 69 database or\n"
-    "source not available, 70 internal, 75 try again, 77 no permission, 78 configuration.";
+    "source not available, 70 internal, 75 paused or try again, 77 no permission, 78 "
+    "configuration.";
 
 constexpr std::size_t option_columns = 34;
 constexpr std::size_t text_columns = 66;
@@ -117,6 +118,8 @@ void add_commands(CLI::App& app, Action& chosen) {
   add_status(app, chosen);
   add_inbox(app, chosen);
   add_dead(app, chosen);
+  add_replay(app, chosen);
+  add_resume(app, chosen);
   add_lab(app, chosen);
   add_completion(app, chosen);
   add_manual(app, chosen);

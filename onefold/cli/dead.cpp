@@ -6,6 +6,7 @@
 
 #include "onefold/cli/commands.h"
 #include "onefold/cli/dead_filter.h"
+#include "onefold/cli/dead_groups.h"
 #include "onefold/cli/deferred_view.h"
 #include "onefold/cli/list_output.h"
 #include "onefold/cli/opening.h"
@@ -20,17 +21,25 @@ struct DeadOptions {
   ListOptions list;
   DeferredFilter filter;
   bool raw = false;
+  bool group = false;
   std::int64_t id = 0;
 };
 
 constexpr const char* list_footer =
     "Lists what was set aside, oldest first:\n"
-    "  dead      could not be applied; its id stays claimed\n"
-    "  conflict  its id belongs to an event with other data, which came first\n"
+    "  dead        could not be applied; its id stays claimed\n"
+    "  retry       failed, and is tried again at due_at\n"
+    "  behind      waits behind an earlier event of its entity that is tried again\n"
+    "  quarantine  nobody knows whether it was applied\n"
+    "  conflict    its id belongs to an event with other data, which came first\n"
+    "With --group there is one line for each trouble: events with the same consumer, handler, "
+    "class\n"
+    "of failure and message, in which <n>, <uuid>, <hex> and '…' stand for what differs.\n"
     "JSON has everything but the bytes, and these too with --raw.\n"
     "\n"
     "Example:\n"
     "  onefold dead list -c shop.toml --consumer billing --limit 20\n"
+    "  onefold dead list --group --kind dead\n"
     "  onefold dead list --since 1h -o csv --columns id,event_id,error";
 
 constexpr const char* show_footer =
@@ -52,9 +61,41 @@ void add_row(ListOutput& output, const OpenedStore& opened, const DeferredRecord
   }
 }
 
+ExitCode list_groups(const OpenedStore& opened, const DeadOptions& options) {
+  DeferredFilter filter = options.filter;
+  filter.with_raw = false;
+  filter.limit = 500;
+  DeadGroups groups;
+  for (;;) {
+    const auto page = opened.records->deferred(filter);
+    for (const DeferredRecord& record : page) groups.add(record);
+    if (page.size() < filter.limit) break;
+    filter.after = page.back().id;
+  }
+  ListOutput output{options.list, DeadGroups::columns()};
+  const std::vector<Json> rows = groups.rows();
+  for (const Json& row : rows) {
+    if (output.rows() < options.filter.limit) output.add(row);
+  }
+  output.finish("nothing is set aside");
+  if (rows.size() > options.filter.limit) {
+    advise("there are " + counted(static_cast<std::int64_t>(rows.size()), "group") +
+           " in all: see more with --limit");
+  } else if (!rows.empty() && options.list.format == "table") {
+    advise("onefold dead show EXAMPLE" + opened.config_argument + " shows one of them");
+  }
+  return ExitCode::ok;
+}
+
 ExitCode list(const DeadOptions& options) {
+  if (options.group && (options.raw || !options.list.columns.empty())) {
+    complain("--group makes lines of its own: neither --columns nor --raw go with it",
+             "see onefold dead list --help");
+    return ExitCode::usage;
+  }
   const OpenedStore opened = open_to_look(options.config_paths);
   require_consumer(opened, options.filter.consumer);
+  if (options.group) return list_groups(opened, options);
   // One more than asked for tells whether there are more.
   DeferredFilter filter = options.filter;
   ++filter.limit;
@@ -102,6 +143,7 @@ void add_dead_list(CLI::App& dead, Action& chosen) {
       ->check(is_dead_id, "");
   add_limit_option(*command, options->filter.limit);
   add_list_options(*command, options->list, names_of(deferred_columns()));
+  command->add_flag("--group", options->group, "One line for all that failed for the same reason");
   command->add_flag("--raw", options->raw, "JSON: with the bytes as they came");
   command->footer(list_footer);
   command->callback([options, &chosen] { chosen = [options] { return list(*options); }; });
@@ -122,25 +164,23 @@ void add_dead_show(CLI::App& dead, Action& chosen) {
 
 }  // namespace
 
-void add_dead_filter(CLI::App& command, DeferredFilter& filter) {
-  command.add_option("--consumer", filter.consumer, "Of this consumer only")->type_name("NAME");
-  add_choice(command, "--kind", filter.reason, {"dead", "conflict", "quarantine"}, "kinds",
-             "Set aside as this only");
-  add_since_option(command, filter.since, "Only those that last came then or later");
-}
-
 void add_dead(CLI::App& app, Action& chosen) {
   CLI::App* dead = app.add_subcommand("dead", "Look at events that were set aside, and decide");
   dead->require_subcommand(1);
   dead->footer(
-      "Events that could not be applied are kept with their bytes until a person decides.\n"
+      "Events that could not be applied are kept with their bytes until a person decides: to try\n"
+      "them again once the cause is mended, to put another one in their place, or to give them "
+      "up.\n"
       "\n"
       "Example:\n"
-      "  onefold dead list\n"
+      "  onefold dead list --group\n"
       "  onefold dead show 7\n"
+      "  onefold dead replay 7 --reason \"the account is there now\"\n"
       "  onefold dead discard 7 --reason \"a test order\"");
   add_dead_list(*dead, chosen);
   add_dead_show(*dead, chosen);
+  add_dead_replay(*dead, chosen);
+  add_dead_edit(*dead, chosen);
   add_dead_discard(*dead, chosen);
   add_dead_export(*dead, chosen);
   add_dead_import(*dead, chosen);

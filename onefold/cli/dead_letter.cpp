@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "onefold/cli/json_text.h"
+#include "onefold/failure.h"
 #include "onefold/formats/text.h"
 #include "onefold/runtime/key_rule.h"
 
@@ -190,6 +191,13 @@ LetterKey letter_key_from(const Json& json) {
           .claim = claim_from(json.at("claim"))};
 }
 
+/// Whether the inbox can say so of an event that is set aside.
+bool is_outcome_of(std::string_view reason, Outcome outcome) {
+  if (reason == to_string(DeferralReason::dead)) return outcome == Outcome::dead;
+  if (outcome == Outcome::deferred) return true;
+  return reason == to_string(DeferralReason::quarantine) && outcome == Outcome::dead;
+}
+
 /// What must hold between the members: a conflict has no claim, all others have one for each key.
 void require_claims(const DeadLetter& letter) {
   if (letter.keys.empty()) throw LetterDefect{"it has no key"};
@@ -199,8 +207,8 @@ void require_claims(const DeadLetter& letter) {
       throw LetterDefect{conflict ? "a conflict has a claim, which none can have"
                                   : "a key has no claim"};
     }
-    if (key.claim && key.claim->outcome != Outcome::dead) {
-      throw LetterDefect{"the outcome of a claim is not dead, and only dead events are set aside"};
+    if (key.claim && !is_outcome_of(letter.row.reason, key.claim->outcome)) {
+      throw LetterDefect{"the outcome of a claim is not that of its kind"};
     }
   }
 }
@@ -217,14 +225,35 @@ void require_keys(const DeadLetter& letter) {
   }
 }
 
+/// What versions before the waiting room did not write is as in a row of theirs: the bytes are
+/// decoded anew.
+void read_failure(const Json& json, DeferredRecord& row) {
+  row.decoded = false;
+  if (!json.contains("class")) return;
+  row.failure = json.at("class").get<std::string>();
+  if (!row.failure.empty() && !failure_class_from(row.failure)) {
+    throw LetterDefect{"its class is none that a failure can have"};
+  }
+  row.entity = exact_from(json.at("entity"));
+  row.due_at = optional_time_from(json.at("due_at"));
+  row.decoded = json.at("decoded").get<bool>();
+}
+
+/// Only a decoded event has data that its bytes do not give again.
+void read_data(const Json& json, DeferredRecord& row) {
+  const auto data = json.find("data_base64");
+  if (data != json.end() && !data->is_null()) row.event.data = bytes_from(*data);
+}
+
 DeadLetter letter_of(const Json& json) {
   DeadLetter letter;
   DeferredRecord& row = letter.row;
   row.consumer = exact_from(json.at("consumer"));
   row.reason = json.at("kind").get<std::string>();
-  if (row.reason != "dead" && row.reason != "conflict" && row.reason != "quarantine") {
-    throw LetterDefect{"its kind is none of dead, conflict, quarantine"};
+  if (!deferral_reason_from(row.reason)) {
+    throw LetterDefect{"its kind is none of retry, behind, dead, quarantine, conflict"};
   }
+  read_failure(json, row);
   row.handler = handler_from(json.at("handler"));
   for (const Json& each : json.at("errors")) row.errors.push_back(exact_from(each));
   row.attempts = static_cast<int>(
@@ -238,6 +267,7 @@ DeadLetter letter_of(const Json& json) {
   row.fingerprint = hex_from(json.at("fingerprint"));
   for (const Json& each : json.at("keys")) letter.keys.push_back(letter_key_from(each));
   row.raw = bytes_from(json.at("raw_base64"));
+  read_data(json, row);
   require_claims(letter);
   require_keys(letter);
   return letter;
@@ -292,6 +322,10 @@ std::string letter_line(const DeadLetter& letter) {
   Json json;
   json["consumer"] = exact(row.consumer);
   json["kind"] = row.reason;
+  json["class"] = row.failure;
+  json["entity"] = exact(row.entity);
+  json["due_at"] = json_time(row.due_at);
+  json["decoded"] = row.decoded;
   json["handler"] = exact(row.handler);
   json["errors"] = Json::array();
   for (const std::string& each : row.errors) json["errors"].push_back(exact(each));
@@ -306,6 +340,7 @@ std::string letter_line(const DeadLetter& letter) {
   json["keys"] = Json::array();
   for (const LetterKey& each : letter.keys) json["keys"].push_back(key_json(each));
   json["raw_base64"] = encode_base64(row.raw);
+  json["data_base64"] = row.event.data ? Json(encode_base64(*row.event.data)) : Json(nullptr);
   return dumped_line(json);
 }
 

@@ -27,6 +27,10 @@ std::string what_it_is(const DeferredRecord& record) {
     text += ": its id belongs to an event with other data, which came first";
   } else if (record.reason == "dead") {
     text += ": it could not be applied; nothing of it was, and it is kept";
+  } else if (record.reason == "retry") {
+    text += ": it failed, and is tried again";
+  } else if (record.reason == "behind") {
+    text += ": it waits behind an earlier event of its entity, which is tried again";
   } else {
     text += ": set aside, " + printable(record.reason);
   }
@@ -60,14 +64,19 @@ std::string deferred_text(const DeferredRecord& record, bool in_file) {
   text += line("kind", printable(record.reason));
   text += line("consumer", printable(record.consumer));
   text += optional_line("handler", record.handler);
+  text += optional_line("class", record.failure);
   for (const std::string& error : record.errors) {
     text += line("error", printable(error, error_bytes_shown));
   }
   text += line("attempts", std::to_string(record.attempts));
+  if (record.due_at) text += line("due at", format_rfc3339(*record.due_at));
+  text += optional_line("replay", record.replay);
   text += line("first at", format_rfc3339(record.first_at));
   if (record.count > 1) {
     text += line("last at", format_rfc3339(record.last_at) + ", " + grouped(record.count) +
                                 " deliveries in all");
+  } else if (record.last_at != record.first_at) {
+    text += line("last at", format_rfc3339(record.last_at));
   }
   text += optional_line("event id", record.event.id);
   text += optional_line("event source", record.event.source);
@@ -75,6 +84,7 @@ std::string deferred_text(const DeferredRecord& record, bool in_file) {
   text += optional_line("subject", record.event.subject);
   if (record.event.time) text += line("event time", format_rfc3339(*record.event.time));
   text += optional_line("content type", record.event.content_type);
+  text += optional_line("entity", record.entity);
   text += line("came from", origin_text(record, in_file));
   for (const auto& [name, value] : record.event.headers) {
     text += line("header", printable(name) + ": " + printable(value));
@@ -87,25 +97,28 @@ std::string deferred_text(const DeferredRecord& record, bool in_file) {
 
 const std::vector<ListColumn>& deferred_columns() {
   constexpr auto right = Table::Align::right;
-  static const std::vector<ListColumn> columns{
-      {.name = "id", .align = right},
-      {.name = "kind"},
-      {.name = "consumer", .width_max = 24},
-      {.name = "handler", .in_table = false},
-      {.name = "event_id", .width_max = 40},
-      {.name = "event_source", .in_table = false},
-      {.name = "event_type", .width_max = 32},
-      {.name = "event_subject", .in_table = false},
-      {.name = "event_time", .in_table = false},
-      {.name = "content_type", .in_table = false},
-      {.name = "count", .align = right},
-      {.name = "attempts", .in_table = false, .align = right},
-      {.name = "first_at", .in_table = false},
-      {.name = "last_at"},
-      {.name = "error", .width_max = 100},
-      {.name = "source", .in_table = false},
-      {.name = "key", .in_table = false},
-      {.name = "fingerprint", .in_table = false}};
+  static const std::vector<ListColumn> columns{{.name = "id", .align = right},
+                                               {.name = "kind"},
+                                               {.name = "class"},
+                                               {.name = "consumer", .width_max = 24},
+                                               {.name = "handler", .in_table = false},
+                                               {.name = "event_id", .width_max = 40},
+                                               {.name = "event_source", .in_table = false},
+                                               {.name = "event_type", .width_max = 32},
+                                               {.name = "event_subject", .in_table = false},
+                                               {.name = "event_time", .in_table = false},
+                                               {.name = "content_type", .in_table = false},
+                                               {.name = "entity", .in_table = false},
+                                               {.name = "count", .align = right},
+                                               {.name = "attempts", .align = right},
+                                               {.name = "due_at"},
+                                               {.name = "first_at", .in_table = false},
+                                               {.name = "last_at"},
+                                               {.name = "error", .width_max = 100},
+                                               {.name = "source", .in_table = false},
+                                               {.name = "replay", .in_table = false},
+                                               {.name = "key", .in_table = false},
+                                               {.name = "fingerprint", .in_table = false}};
   return columns;
 }
 
@@ -113,6 +126,7 @@ Json deferred_json(const DeferredRecord& record, bool with_raw) {
   Json json;
   json["id"] = record.id;
   json["kind"] = record.reason;
+  json["class"] = json_text(record.failure);
   json["consumer"] = json_text(record.consumer);
   json["handler"] = json_text(record.handler);
   json["event_id"] = json_text(record.event.id);
@@ -121,14 +135,18 @@ Json deferred_json(const DeferredRecord& record, bool with_raw) {
   json["event_subject"] = json_text(record.event.subject);
   json["event_time"] = json_time(record.event.time);
   json["content_type"] = json_text(record.event.content_type);
+  json["entity"] = json_text(record.entity);
   json["count"] = record.count;
   json["attempts"] = record.attempts;
+  json["due_at"] = json_time(record.due_at);
   json["first_at"] = json_time(record.first_at);
   json["last_at"] = json_time(record.last_at);
   json["error"] = json_text(last_error(record));
   json["errors"] = Json::array();
   for (const std::string& error : record.errors) json["errors"].push_back(json_text(error));
   json["source"] = json_text(record.source);
+  json["replay"] = json_text(record.replay);
+  json["decoded"] = record.decoded;
   json["position"] = record.position ? json_position(*record.position) : Json(nullptr);
   json["headers"] = Json::array();
   for (const auto& [name, value] : record.event.headers) {

@@ -52,7 +52,7 @@ constexpr const char* title_of(ExitCode code) noexcept {
     case ExitCode::internal:
       return "a mistake in onefold, or a handler that ended its transaction";
     case ExitCode::try_again:
-      return "somebody else was in the way: try again";
+      return "somebody else was in the way, or a consumer is paused: try again";
     case ExitCode::permission:
       return "no permission";
     case ExitCode::configuration:

@@ -50,10 +50,6 @@ std::optional<std::chrono::seconds> unit_of(char letter) {
   }
 }
 
-Timestamp now() {
-  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
-}
-
 std::string choice_type(const std::vector<std::string>& choices) {
   return CLI::detail::join(choices, "|");
 }
@@ -166,6 +162,10 @@ std::string is_inbox_key(const std::string& word) {
 std::string is_reason(const std::string& text) {
   const bool says_something = text.find_first_not_of(" \t\r\n") != std::string::npos;
   return says_something ? "" : "the reason is empty: say why, for whoever reads the audit";
+}
+
+Timestamp now() {
+  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
 }
 
 std::string user_at_host() {

@@ -62,6 +62,9 @@ std::string is_inbox_key(const std::string& word);
 /// A reason that says something.
 std::string is_reason(const std::string& text);
 
+/// By the clock of this machine.
+Timestamp now();
+
 /// Who decides, for the audit: the login and the machine.
 std::string user_at_host();
 

@@ -2,24 +2,24 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "onefold/cli/applying.h"
 #include "onefold/cli/commands.h"
 #include "onefold/cli/opening.h"
 #include "onefold/cli/progress.h"
 #include "onefold/cli/signals.h"
 #include "onefold/cli/table.h"
 #include "onefold/cli/terminal.h"
-#include "onefold/daemon/catalog.h"
-#include "onefold/daemon/sql_handler.h"
 #include "onefold/error.h"
 #include "onefold/formats/text.h"
-#include "onefold/housekeeping.h"
 #include "onefold/runner.h"
 
 namespace onefold::cli {
@@ -35,38 +35,28 @@ struct RunOptions {
   bool accept_key_change = false;
 };
 
+/// Nobody needs to know more exactly, and counting more takes time.
+constexpr std::int64_t waiting_counted_max = 1000;
+
 constexpr const char* footer =
     "Reads the sources of all consumers and applies each event once, resuming where the database\n"
     "says. Ends with a table of what became of the events:\n"
     "  applied    its statements and the proof that it was handled were committed together\n"
     "  duplicate  it had been handled before: nothing was done\n"
+    "  deferred   it failed and is tried again later, or waits behind one that is\n"
     "  dead       it cannot be applied; kept with its bytes and the reason (onefold dead list)\n"
     "  conflict   its id belongs to an event with other data; kept as well (onefold dead list)\n"
     "  ignored    no handler wants its type\n"
     "Without --until-idle it goes on until a signal, and waits for more from standard input and\n"
     "from files with follow = true. SIGINT (Ctrl-C) and SIGTERM finish the batch in hand; a "
     "second\n"
-    "one ends at once.\n"
+    "one ends at once. With --until-idle it ends with status 75 if a consumer is paused: so many "
+    "of\n"
+    "its events failed the same way that it is not their fault (onefold resume).\n"
     "\n"
     "Example:\n"
     "  onefold run -c shop.toml --migrate --until-idle\n"
     "  onefold run -c shop.toml --until-idle -o json | jq .applied";
-
-void tell(const Notice& notice) {
-  const std::string text = printable(notice.text, 1000);
-  if (notice.severity == Severity::info) return note(text);
-  if (notice.severity == Severity::warning) return warn(text);
-  report(text);
-}
-
-/// A handler whose SQL cannot work would set aside every event that it gets.
-void require_statements(const Config& config) {
-  const auto problems = check_statements(config);
-  if (problems.empty()) return;
-  complain_about(config, problems);
-  note("nothing was applied");
-  throw Stopped{ExitCode::configuration};
-}
 
 /// A source that some consumer reads, and that may bring more after its end.
 bool may_bring_more(const Config& config) {
@@ -77,16 +67,6 @@ bool may_bring_more(const Config& config) {
     }
   }
   return false;
-}
-
-std::unique_ptr<Store> open_to_run(const Config& config, const RunOptions& options) {
-  if (!options.migrate) require_store(config, config_argument(options.config_paths));
-  auto store = open_store(config, Access::run);
-  // First, so that whoever looks for the reason of a refusal finds a database to look at.
-  if (options.migrate) store->housekeeping()->migrate();
-  store->housekeeping()->check_schema();
-  require_statements(config);
-  return store;
 }
 
 void print_json(const Totals& totals, double seconds) {
@@ -123,7 +103,9 @@ void print_table(const Totals& totals, double seconds) {
 class Run {
  public:
   Run(const Config& config, const RunOptions& options)
-      : config_{config}, options_{options}, store_{open_to_run(config, options)} {}
+      : config_{config},
+        options_{options},
+        store_{open_to_apply(config, config_argument(options.config_paths), options.migrate)} {}
 
   ExitCode go() {
     Progress progress;
@@ -138,11 +120,7 @@ class Run {
     };
     options.progress = [&progress](const Totals& totals) { progress.show(totals); };
     Runner runner{*store_, std::move(options)};
-    for (const ConsumerConfig& consumer : config_.consumers) {
-      for (const std::string& source : consumer.sources) {
-        runner.add(sql_consumer(consumer), open_source(config_.sources.at(source)));
-      }
-    }
+    add_consumers(runner, config_);
     const StopOnSignal signals{runner};
     if (!options_.until_idle && !may_bring_more(config_)) {
       warn(
@@ -150,7 +128,8 @@ class Run {
           "= true, or use --until-idle");
     }
     work(runner);
-    return verdict(runner.totals(), signals.stopped());
+    tell_what_waits();
+    return verdict(runner, signals.stopped());
   }
 
  private:
@@ -175,11 +154,54 @@ class Run {
     answer();
   }
 
-  ExitCode verdict(const Totals& totals, bool stopped) const {
+  /// What a run leaves behind that nobody needs to look after.
+  void tell_what_waits() const {
+    const auto records = store_->records();
+    DeferredFilter filter;
+    filter.with_raw = false;
+    filter.limit = static_cast<std::size_t>(waiting_counted_max) + 1;
+    for (const ConsumerConfig& consumer : config_.consumers) {
+      filter.consumer = consumer.name;
+      filter.reason = to_string(DeferralReason::retry);
+      const auto waiting = records->deferred(filter);
+      if (waiting.empty()) continue;
+      filter.reason = to_string(DeferralReason::behind);
+      const auto behind = records->deferred(filter);
+      note(waiting_text(consumer.name, waiting, behind.size()));
+    }
+  }
+
+  static std::string waiting_text(const std::string& consumer,
+                                  const std::vector<DeferredRecord>& waiting, std::size_t behind) {
+    const auto count = [](std::size_t rows) {
+      return rows > static_cast<std::size_t>(waiting_counted_max)
+                 ? "more than " + grouped(waiting_counted_max)
+                 : grouped(static_cast<std::int64_t>(rows));
+    };
+    const bool one = waiting.size() == 1;
+    std::string text = "consumer " + printable(consumer) + ": " + count(waiting.size()) +
+                       (one ? " event waits" : " events wait") + " for another try";
+    std::optional<Timestamp> next;
+    for (const DeferredRecord& each : waiting) {
+      if (each.due_at && (!next || *each.due_at < *next)) next = each.due_at;
+    }
+    if (next && waiting.size() <= static_cast<std::size_t>(waiting_counted_max)) {
+      text += std::string{one ? "" : ", the first of them"} + " at " + format_rfc3339(*next);
+    }
+    if (behind > 0) text += ", and " + count(behind) + " behind";
+    return text;
+  }
+
+  ExitCode verdict(const Runner& runner, bool stopped) const {
+    const Totals& totals = runner.totals();
+    const std::string config = config_argument(options_.config_paths);
     const auto set_aside = totals[Outcome::dead] + totals[Outcome::conflict];
     if (set_aside > 0 && options_.format == "table") {
-      advise("onefold dead list" + config_argument(options_.config_paths) +
-             " shows what was set aside, and why");
+      advise("onefold dead list" + config + " shows what was set aside, and why");
+    }
+    if (const auto paused = runner.paused(); !paused.empty() && !stopped) {
+      complain_about_pauses(paused, config);
+      return ExitCode::try_again;
     }
     if (options_.fail_on_dead && set_aside > 0) return ExitCode::problems;
     // Whoever stops a run does not ask what it has found.

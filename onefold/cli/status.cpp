@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "onefold/cli/commands.h"
 #include "onefold/cli/json_text.h"
 #include "onefold/cli/opening.h"
+#include "onefold/cli/options.h"
+#include "onefold/cli/replay_view.h"
 #include "onefold/cli/terminal.h"
 #include "onefold/formats/text.h"
 
@@ -27,8 +30,10 @@ constexpr const char* footer =
     "  set aside  what is kept with its bytes: the dead ones of the inbox, and conflicts, whose "
     "id\n"
     "             belongs to an event with other data\n"
+    "  waiting    what is tried again by itself, and what waits behind that\n"
     "  source     how far it has been read\n"
-    "Can run beside onefold run. Every row of the inbox is counted, a few million a second.\n"
+    "First come the consumers that are paused, and last the replays that have not ended. Can run\n"
+    "beside onefold run. Every row of the inbox is counted, a few million a second.\n"
     "\n"
     "Example:\n"
     "  onefold status -c shop.toml\n"
@@ -68,10 +73,15 @@ std::string position_text(const Position& position) {
          printable(position.partition->incarnation, 40) + ")";
 }
 
+bool waits_by_itself(const std::string& reason) {
+  return reason == to_string(DeferralReason::retry) || reason == to_string(DeferralReason::behind);
+}
+
 /// The dead ones stand in the inbox too: it must not look like twice as many.
 std::string set_aside_text(const ConsumerStatus& status, const std::string& config_argument) {
   std::string text;
   for (const auto& [reason, count] : status.deferred) {
+    if (waits_by_itself(reason)) continue;
     const bool counted_above =
         std::ranges::find(status.inbox, std::pair{reason, count}) != status.inbox.end();
     text += (text.empty() ? "" : ", ") + (counted_above ? "the " : std::string{}) + grouped(count) +
@@ -80,10 +90,24 @@ std::string set_aside_text(const ConsumerStatus& status, const std::string& conf
   return text.empty() ? "nothing" : text + "; see onefold dead list" + config_argument;
 }
 
+std::string waiting_text(const ConsumerStatus& status) {
+  Counts waiting;
+  for (const auto& each : status.deferred) {
+    if (waits_by_itself(each.first)) waiting.push_back(each);
+  }
+  std::string text = waiting.empty() ? "" : counts_text(waiting);
+  if (status.next_due_at) {
+    text += (text.empty() ? "the next is due at " : "; the next is due at ") +
+            format_rfc3339(*status.next_due_at);
+  }
+  return text.empty() ? text : "  waiting    " + text + "\n";
+}
+
 void print_status(const ConsumerStatus& status, const std::string& config_argument) {
   std::string text = emphasized(printable(status.name)) + "\n";
   text += "  inbox      " + counts_text(status.inbox) + "\n";
   text += "  set aside  " + set_aside_text(status, config_argument) + "\n";
+  text += waiting_text(status);
   for (const Position& position : status.positions) {
     text += "  source     " + position_text(position) + "\n";
   }
@@ -94,34 +118,100 @@ void print_status(const ConsumerStatus& status, const std::string& config_argume
   print(text);
 }
 
-Json status_json(const ConsumerStatus& status) {
-  Json json;
-  json["name"] = status.name;
-  json["inbox"] = counts_json(status.inbox);
-  json["deferred"] = counts_json(status.deferred);
-  json["positions"] = Json::array();
-  for (const Position& position : status.positions) {
-    json["positions"].push_back(json_position(position));
+void print_pause(const PauseRecord& pause, const std::string& config_argument) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(pause.probe_in).count();
+  print(emphasized(printable(pause.consumer) + " is paused") + " since " +
+        format_rfc3339(pause.since) + " by " + printable(pause.who) + ": " +
+        printable(pause.reason, 500) + "\n  one event is tried " +
+        (seconds == 0 ? "now" : "in " + std::to_string(seconds) + " s") + "; " +
+        (pause.probes == 1 ? "1 try has" : grouped(pause.probes) + " tries have") +
+        " failed so far; onefold resume " + printable(pause.consumer) + config_argument +
+        " --reason TEXT ends the pause\n");
+}
+
+Json pause_json(const PauseRecord& pause) {
+  return {{"since", json_time(pause.since)},
+          {"who", json_text(pause.who)},
+          {"reason", json_text(pause.reason)},
+          {"probes", pause.probes},
+          {"probe_in_seconds", std::chrono::ceil<std::chrono::seconds>(pause.probe_in).count()}};
+}
+
+/// All that is shown, of about the same moment.
+struct Overview {
+  std::vector<ConsumerStatus> consumers;
+  std::map<std::string, PauseRecord> pauses;
+  std::vector<ReplayRecord> replays;  ///< That have not ended.
+};
+
+/// What the answers come from, for one or many of them.
+class View {
+ public:
+  explicit View(const OpenedStore& opened)
+      : opened_{opened}, session_{opened.store->connect()}, replays_{opened.store->replays()} {}
+
+  void show(const std::string& format) {
+    const Overview overview = look();
+    if (format != "text") return print_json(overview, format == "jsonl");
+    for (const auto& [name, pause] : overview.pauses) print_pause(pause, opened_.config_argument);
+    if (overview.consumers.empty()) print("no consumer has run on this database so far\n");
+    for (const ConsumerStatus& each : overview.consumers) {
+      print_status(each, opened_.config_argument);
+    }
+    for (const ReplayRecord& each : overview.replays) {
+      print("replay " + printable(each.id) + " of " + printable(each.consumer) + ": " +
+            replay_progress(each, now()) + "\n");
+    }
   }
-  json["last_recorded_at"] = json_time(status.last_recorded_at);
-  json["mode"] = status.mode;
-  json["rules"] = json_text(status.rules);
-  return json;
-}
 
-void print_json(const std::vector<ConsumerStatus>& consumers, bool on_one_line) {
-  Json json;
-  json["consumers"] = Json::array();
-  for (const ConsumerStatus& each : consumers) json["consumers"].push_back(status_json(each));
-  print(on_one_line ? dumped_line(json) : dumped(json));
-}
+ private:
+  Overview look() {
+    Overview overview;
+    overview.consumers = opened_.records->status();
+    for (const ConsumerRecord& each : opened_.records->consumers()) {
+      if (const auto pause = session_->pause(each.id)) overview.pauses[each.name] = *pause;
+    }
+    overview.replays = replays_->list({});
+    std::erase_if(overview.replays, has_ended);
+    return overview;
+  }
 
-void show(const OpenedStore& opened, const std::string& format) {
-  const auto consumers = opened.records->status();
-  if (format != "text") return print_json(consumers, format == "jsonl");
-  if (consumers.empty()) print("no consumer has run on this database so far\n");
-  for (const ConsumerStatus& each : consumers) print_status(each, opened.config_argument);
-}
+  static void print_json(const Overview& overview, bool on_one_line) {
+    Json json;
+    json["consumers"] = Json::array();
+    for (const ConsumerStatus& each : overview.consumers) {
+      json["consumers"].push_back(status_json(each));
+      const auto pause = overview.pauses.find(each.name);
+      json["consumers"].back()["paused"] =
+          pause == overview.pauses.end() ? Json(nullptr) : pause_json(pause->second);
+    }
+    json["replays"] = Json::array();
+    for (const ReplayRecord& each : overview.replays) {
+      json["replays"].push_back(replay_json(each, now()));
+    }
+    print(on_one_line ? dumped_line(json) : dumped(json));
+  }
+
+  static Json status_json(const ConsumerStatus& status) {
+    Json json;
+    json["name"] = status.name;
+    json["inbox"] = counts_json(status.inbox);
+    json["deferred"] = counts_json(status.deferred);
+    json["next_due_at"] = json_time(status.next_due_at);
+    json["positions"] = Json::array();
+    for (const Position& position : status.positions) {
+      json["positions"].push_back(json_position(position));
+    }
+    json["last_recorded_at"] = json_time(status.last_recorded_at);
+    json["mode"] = status.mode;
+    json["rules"] = json_text(status.rules);
+    return json;
+  }
+
+  const OpenedStore& opened_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<Replays> replays_;
+};
 
 /// SIGINT and SIGTERM while it lives: they end a wait, and nothing else.
 class AwaitedSignals {
@@ -151,7 +241,7 @@ class AwaitedSignals {
   sigset_t before_{};
 };
 
-ExitCode watch(const OpenedStore& opened, const StatusOptions& options) {
+ExitCode watch(View& view, const StatusOptions& options) {
   AwaitedSignals signals;
   const bool repaint = options.format == "text" && ::isatty(STDOUT_FILENO) == 1;
   // Every answer of a program stands on a line of its own.
@@ -159,15 +249,16 @@ ExitCode watch(const OpenedStore& opened, const StatusOptions& options) {
   do {
     if (repaint) print("\x1b[H\x1b[2J");
     if (format == "text") print("at " + format_rfc3339(now_in_seconds()) + "\n");
-    show(opened, format);
+    view.show(format);
   } while (!signals.wait(options.every_seconds));
   return ExitCode::ok;
 }
 
 ExitCode status(const StatusOptions& options) {
   const OpenedStore opened = open_to_look(options.config_paths);
-  if (options.watching) return watch(opened, options);
-  show(opened, options.format);
+  View view{opened};
+  if (options.watching) return watch(view, options);
+  view.show(options.format);
   return ExitCode::ok;
 }
 

@@ -35,6 +35,13 @@ bool could_not_be_read(const Chapter& chapter) {
   return chapter.scope.key_form == "position" || chapter.scope.key_form == "bytes";
 }
 
+/// What a person can do about a dead event.
+std::string way_out(const Chapter& chapter) {
+  const bool due = !chapter.deferred.empty() && chapter.deferred.front().due_at.has_value();
+  return due ? "It is due, and will be tried again.\n"
+             : "Mend the cause, and try it again with onefold dead replay.\n";
+}
+
 std::string dead_text(const InboxRecord& record, const Chapter& chapter) {
   const std::string at = format_rfc3339(record.recorded_at);
   std::string what = could_not_be_read(chapter)
@@ -49,20 +56,34 @@ std::string dead_text(const InboxRecord& record, const Chapter& chapter) {
   if (chapter.scope.key_form.starts_with("values")) {
     return what + "    What it speaks of stays claimed (key " +
            printable(chapter.scope.source_or_rule) +
-           "): any other event about it is a duplicate or a\n    conflict, whatever its id. Until "
-           "there is replay, its effect has to be made by hand.\n";
+           "): any other event about it is a duplicate or a\n    conflict, whatever its id. " +
+           way_out(chapter);
   }
   return what +
          "    Its id stays claimed: the same event again is a duplicate, and a corrected one under "
-         "the\n    same id a conflict. Mend the cause, and send it again under a new id.\n";
+         "the\n    same id a conflict. " +
+         way_out(chapter);
+}
+
+/// It goes on by itself.
+std::string waiting_text(const InboxRecord& record, const Chapter& chapter) {
+  std::string text = std::string{to_string(record.outcome)} + " since " +
+                     format_rfc3339(record.recorded_at) + "; nothing of it was applied so far.\n";
+  if (chapter.deferred.empty()) return text;
+  const DeferredRecord& row = chapter.deferred.front();
+  if (row.reason == to_string(DeferralReason::behind)) {
+    return text + "    It waits behind an earlier event of its entity, which is tried again.\n";
+  }
+  if (row.due_at) text += "    It is tried again at " + format_rfc3339(*row.due_at) + ".\n";
+  return text;
 }
 
 std::string outcome_text(const InboxRecord& record, const Chapter& chapter) {
   const std::string at = format_rfc3339(record.recorded_at);
   if (record.outcome == Outcome::dead) return dead_text(record, chapter);
-  if (record.outcome != Outcome::applied || record.waiting) {
-    return std::string{to_string(record.outcome)} +
-           (record.waiting ? ", waiting, since " : " at ") + at + ".\n";
+  if (record.waiting) return waiting_text(record, chapter);
+  if (record.outcome != Outcome::applied) {
+    return std::string{to_string(record.outcome)} + " at " + at + ".\n";
   }
   std::string text = "applied at " + at;
   if (!record.handled_by.empty()) text += " by " + printable(record.handled_by);
@@ -102,9 +123,13 @@ std::string detail_of(const AuditRecord& audit, std::string_view name) {
 }
 
 std::string decision_text(const AuditRecord& audit) {
-  const std::string what = audit.action == "discard"  ? "discarded"
-                           : audit.action == "import" ? "brought back by an import"
-                                                      : printable(audit.action);
+  const std::string what =
+      audit.action == "discard"  ? "discarded"
+      : audit.action == "import" ? "brought back by an import"
+      : audit.action == "replay" ? "made due again"
+      : audit.action == "edit"
+          ? "replaced by the event " + printable(detail_of(audit, "new event id"))
+          : printable(audit.action);
   const std::string kind = detail_of(audit, "set aside as");
   return "    " + (kind == "conflict" ? "a conflict was " + what : "it was " + what) + " at " +
          format_rfc3339(audit.at) + " by " + printable(audit.who) + ": " +

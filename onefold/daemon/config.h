@@ -69,6 +69,7 @@ struct HandlerConfig {
   std::vector<StatementConfig> statements;
   std::vector<KeySpec> keys = {};  ///< Empty: those of the consumer.
   std::vector<ResultField> result = {};
+  std::optional<RetryPolicy> retry = {};  ///< Absent: that of the consumer.
   bool times_without_zone = false;  ///< MariaDB: a DATETIME has none, and refuses the Z of UTC.
 };
 
@@ -83,7 +84,9 @@ struct ConsumerConfig {
   std::string name;
   std::vector<std::string> sources;
   std::size_t batch_max = 500;
-  int attempts_max = 3;
+  RetryPolicy retry = {};
+  BreakerRule breaker = {};
+  std::optional<OrderRule> order = {};
   Unsupported unsupported = Unsupported::dead_letter;
   std::optional<ClaimMode> claim = {};  ///< Absent: "auto".
   std::vector<HandlerConfig> handlers;

@@ -65,6 +65,17 @@ void check_handler_key(const toml::table& handler, const HandlerConfig& config,
                       "], or move the key there");
 }
 
+/// What an event is about is said once.
+void check_handler_entity(const toml::table& handler, const HandlerConfig& config,
+                          const ConsumerConfig& consumer, ConfigReading& reading) {
+  const toml::node* entity = handler.get("entity");
+  if (entity == nullptr || !consumer.order) return;
+  reading.problem(*entity,
+                  "the handler \"" + printable(config.name) +
+                      "\" has an \"entity\" of its own, beside that of \"order\"",
+                  "remove it here: the one of \"order\" is recorded as evidence");
+}
+
 void read_handlers(const TableReader& reader, ConsumerConfig& consumer) {
   ConfigReading& reading = reader.reading();
   const std::string section = "[[consumer." + printable(consumer.name) + ".handler]]";
@@ -90,8 +101,9 @@ void read_handlers(const TableReader& reader, ConsumerConfig& consumer) {
                       "write " + section + " above each handler");
       continue;
     }
-    HandlerConfig handler = read_handler(*table, section, reading);
+    HandlerConfig handler = read_handler(*table, section, consumer.retry, reading);
     check_handler_key(*table, handler, consumer, reading);
+    check_handler_entity(*table, handler, consumer, reading);
     if (!handler.name.empty() && std::ranges::find(names, handler.name) != names.end()) {
       reading.problem(*(*table)["name"].node(),
                       "the consumer has another handler named \"" + printable(handler.name) + "\"",
@@ -113,7 +125,9 @@ ConsumerConfig read_consumer(const std::string& name, const toml::table& table,
   consumer.name = name;
   consumer.sources = read_sources(reader, sources);
   consumer.batch_max = static_cast<std::size_t>(reader.integer("batch_max"));
-  consumer.attempts_max = static_cast<int>(reader.integer("attempts"));
+  consumer.retry = read_retry(reader, "consumer.*.retry", RetryPolicy{});
+  consumer.breaker = read_breaker(reader);
+  consumer.order = read_order(reader);
   // One value today: naming it in the file says what later versions must keep doing.
   reader.choice("on_conflict");
   consumer.unsupported =

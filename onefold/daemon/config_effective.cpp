@@ -1,6 +1,8 @@
 // What is in force, for `onefold config show`: the values of the files and the environment, and the
 // defaults that the schema has for the rest.
 
+#include <array>
+#include <charconv>
 #include <iomanip>
 #include <sstream>
 #include <string>
@@ -95,6 +97,9 @@ class Effective {
     });
     each(root, "consumer", [&](const toml::table& table, const std::string& name) {
       add(table, table_schema("consumer.*"), "[consumer." + name + "]");
+      add_part(table, name, "retry");
+      add_part(table, name, "breaker");
+      if (table.contains("order")) add_part(table, name, "order");
       const toml::array* handlers = table["handler"].as_array();
       for (std::size_t i = 0; handlers != nullptr && i < handlers->size(); ++i) {
         if (const auto* handler = (*handlers)[i].as_table()) {
@@ -117,9 +122,18 @@ class Effective {
            (key.stores == StoreKinds::servers && dialect != SqlDialect::sqlite);
   }
 
+  /// What holds although nothing of it may stand in the file.
+  void add_part(const toml::table& consumer, const std::string& name, const std::string& part) {
+    const toml::table none;
+    const toml::table* given = consumer[part].as_table();
+    add(given != nullptr ? *given : none, table_schema("consumer.*." + part),
+        "[consumer." + name + "." + part + "]");
+  }
+
   /// The tables that have a heading of their own.
   static bool is_outer(const TableSchema& schema, const KeySchema& key) {
-    return (schema.path.empty() && key.kind != KeyKind::integer) || key.name == "invariant";
+    return (schema.path.empty() && key.kind != KeyKind::integer) || key.name == "invariant" ||
+           (schema.path == "consumer.*" && key.kind == KeyKind::table);
   }
 
   template <typename Work>
@@ -138,7 +152,8 @@ class Effective {
     // A URL in the place of a name may hold a password.
     if (key.name.starts_with("url_") && may_be_url(text->get())) return toml_string("***");
     // A variable that fills a number or a truth has been read as one.
-    const bool typed = key.kind == KeyKind::integer || key.kind == KeyKind::boolean;
+    const bool typed =
+        key.kind == KeyKind::integer || key.kind == KeyKind::number || key.kind == KeyKind::boolean;
     return typed ? text->get() : string_value(text->get(), key.name != "sql");
   }
 
@@ -165,9 +180,17 @@ class Effective {
       }
       return "{" + all + (all.empty() ? "}" : " }");
     }
+    // As somebody would write it: the library's own text for 0.2 is 0.20000000000000001.
+    if (const auto* number = node.as_floating_point()) return shortest(number->get());
     std::ostringstream out;
     out << toml::toml_formatter{node};
     return out.str();
+  }
+
+  static std::string shortest(double number) {
+    std::array<char, 32> text{};
+    const auto written = std::to_chars(text.data(), text.data() + text.size(), number);
+    return {text.data(), written.ptr};
   }
 
   std::string origin(const toml::node& node) const { return to_string(reading_.place(node), {}); }

@@ -202,6 +202,9 @@ std::vector<Target> targets_of(const toml::table& root) {
   }
   for (const std::string& name : names_in(root, "consumer")) {
     add_targets(table_schema("consumer.*"), {"consumer", name}, targets);
+    for (const std::string part : {"retry", "breaker", "order"}) {
+      add_targets(table_schema("consumer.*." + part), {"consumer", name, part}, targets);
+    }
   }
   return targets;
 }

@@ -80,6 +80,14 @@ TEST(ConfigEnvironment, AWholeValueFillsNumbersAndTruths) {
   loaded = parse(with_line(9, "follow = \"${FOLLOW:-true}\""), {});
   ASSERT_TRUE(loaded.problems.empty()) << shown(loaded);
   EXPECT_TRUE(loaded.config.sources.at("orders").follow);
+  loaded = parse(with_line(12, "retry.factor = \"${FACTOR}\""), {{"FACTOR", "1.5"}});
+  ASSERT_TRUE(loaded.problems.empty()) << shown(loaded);
+  EXPECT_EQ(loaded.config.consumers.front().retry.factor, 1.5);
+  for (const char* value : {"", "x", "1,5", "0.5", "nan", "inf", "101"}) {
+    loaded = parse(with_line(12, "retry.factor = \"${FACTOR}\""), {{"FACTOR", value}});
+    ASSERT_EQ(loaded.problems.size(), 1U) << value << shown(loaded);
+    EXPECT_EQ(to_string(loaded.problems[0].place, ""), "a.toml:12:16");
+  }
   for (const char* value : {"", "7x", " 7", "7.0", "0x7", "seven", "10001", "0"}) {
     loaded = parse(with_line(12, "batch_max = \"${BATCH}\""), {{"BATCH", value}});
     ASSERT_EQ(loaded.problems.size(), 1U) << value << shown(loaded);

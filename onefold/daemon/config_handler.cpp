@@ -197,7 +197,7 @@ bool is_parameter_name(const std::string& name) {
 }
 
 HandlerConfig read_handler(const toml::table& table, const std::string& label,
-                           ConfigReading& reading) {
+                           const RetryPolicy& retry_of_consumer, ConfigReading& reading) {
   const auto name = table["name"].value<std::string>();
   const TableReader reader{table, table_schema("consumer.*.handler"),
                            name ? "the handler \"" + printable(*name) + "\"" : label, reading};
@@ -213,6 +213,9 @@ HandlerConfig read_handler(const toml::table& table, const std::string& label,
   handler.version = static_cast<int>(reader.integer("version"));
   handler.entity = reader.pointer("entity");
   handler.keys = read_keys(reader);
+  if (reader.find("retry") != nullptr) {
+    handler.retry = read_retry(reader, "consumer.*.handler.retry", retry_of_consumer);
+  }
   handler.times_without_zone = reading.dialect() == SqlDialect::mariadb;
   std::vector<ConfigPlace> places;
   read_parameters(reader, handler, places);

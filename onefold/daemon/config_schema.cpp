@@ -224,6 +224,7 @@ bool is_scalar(KeyKind kind) noexcept {
     case Kind::text:
     case Kind::secret:
     case Kind::integer:
+    case Kind::number:
     case Kind::boolean:
     case Kind::choice:
     case Kind::size:

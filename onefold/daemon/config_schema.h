@@ -15,6 +15,7 @@ enum class KeyKind {
   text,
   secret,   ///< A text that may hold a password; has the twins NAME_file and NAME_env.
   integer,  ///< Between `least` and `most`.
+  number,   ///< The same, also with a fraction.
   boolean,
   choice,       ///< One of `choices`.
   size,         ///< A text such as "1MiB", between `least` and `most` bytes.
@@ -23,6 +24,7 @@ enum class KeyKind {
   rule,         ///< A JSON Pointer or a constant, see `IdentityRule`.
   pointers,     ///< An array of JSON Pointers.
   texts,        ///< One string, or an array of strings: at least one.
+  words,        ///< An array of some of `choices`; it may be empty.
   keys,         ///< What must happen once: "event", rules, or a list of these.
   counts,       ///< Rows that statements change: counts and "any".
   result,       ///< A table from names to parameters and columns.

@@ -33,6 +33,12 @@ class Parts {
     if (table == "store" && !key.starts_with("url")) {
       tables_.at(table)["url"] = "url = \"postgres://shop@localhost/shop\"";
     }
+    // More failures than events cannot be.
+    if (table == "consumer.*.breaker" && key == "failures") {
+      tables_.at(table)["window"] = "breaker.window = 1000";
+    }
+    // An event's entity is said once.
+    if (table == "consumer.*.handler" && key == "entity") tables_.at("consumer.*.order").clear();
     if (table == "consumer.*.handler" && key == "key") {
       tables_.at("consumer.*")["scope"] = "scope = \"handler\"";
     }
@@ -42,9 +48,10 @@ class Parts {
   std::string text() const {
     return of("") + "[store]\n" + of("store") + "[source.orders]\n" + of("source.*") +
            of("source.*.identity") + "[consumer.billing]\n" + of("consumer.*") +
+           of("consumer.*.retry") + of("consumer.*.breaker") + of("consumer.*.order") +
            "[[consumer.billing.handler]]\n" + of("consumer.*.handler") +
-           of("consumer.*.handler.params.*") + "[consumer.billing.invariant.no_debt]\n" +
-           of("consumer.*.invariant.*");
+           of("consumer.*.handler.retry") + of("consumer.*.handler.params.*") +
+           "[consumer.billing.invariant.no_debt]\n" + of("consumer.*.invariant.*");
   }
 
  private:
@@ -60,7 +67,11 @@ class Parts {
       {"source.*", ""},
       {"source.*.identity", "identity."},
       {"consumer.*", ""},
+      {"consumer.*.retry", "retry."},
+      {"consumer.*.breaker", "breaker."},
+      {"consumer.*.order", "order."},
       {"consumer.*.handler", ""},
+      {"consumer.*.handler.retry", "retry."},
       {"consumer.*.handler.params.*", "params.account."},
       {"consumer.*.invariant.*", ""}};
   std::map<std::string, Lines> tables_{
@@ -75,6 +86,11 @@ class Parts {
         {"source", "identity.source = \"literal:shop\""},
         {"type", "identity.type = \"/type\""}}},
       {"consumer.*", {{"sources", "sources = [\"orders\"]"}}},
+      {"consumer.*.retry", {}},
+      {"consumer.*.breaker", {}},
+      {"consumer.*.order",
+       {{"entity", "order.entity = \"/account_id\""}, {"policy", "order.policy = \"none\""}}},
+      {"consumer.*.handler.retry", {}},
       {"consumer.*.handler",
        {{"name", "name = \"credit\""},
         {"type", "type = \"payment.received\""},
@@ -158,7 +174,8 @@ TEST(ConfigSchema, DefaultsAreWhatAnAbsentKeyMeans) {
 
 TEST(ConfigSchema, RangesAreThoseOfTheReaders) {
   for (const auto& [table, key] : values()) {
-    if (key->kind != KeyKind::integer || key->least == key->most) continue;
+    const bool counts = key->kind == KeyKind::integer || key->kind == KeyKind::number;
+    if (!counts || key->least == key->most) continue;
     for (const auto& [number, fine] : std::map<std::int64_t, bool>{{key->least - 1, false},
                                                                    {key->least, true},
                                                                    {key->most, true},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,15 @@ ConsumerConfig read_consumer(const std::string& name, const toml::table& table,
 
 /// [[consumer.NAME.handler]]. `label` names it in messages.
 HandlerConfig read_handler(const toml::table& table, const std::string& label,
-                           ConfigReading& reading);
+                           const RetryPolicy& retry_of_consumer, ConfigReading& reading);
+
+/// `retry` of a consumer or a handler; what does not stand there is as `otherwise` says.
+RetryPolicy read_retry(const TableReader& owner, const std::string& schema_path,
+                       const RetryPolicy& otherwise);
+/// [consumer.NAME.breaker].
+BreakerRule read_breaker(const TableReader& consumer);
+/// [consumer.NAME.order], if it is there.
+std::optional<OrderRule> read_order(const TableReader& consumer);
 
 /// [consumer.NAME.invariant.NAME], if there are any.
 std::vector<InvariantConfig> read_invariants(const TableReader& consumer,

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,7 +64,9 @@ expect_rows = 0
   ASSERT_TRUE(loaded.problems.empty()) << shown(loaded);
   const ConsumerConfig& consumer = loaded.config.consumers.front();
   EXPECT_EQ(consumer.batch_max, 500U);
-  EXPECT_EQ(consumer.attempts_max, 3);
+  EXPECT_EQ(consumer.retry, RetryPolicy{});
+  EXPECT_EQ(consumer.breaker, BreakerRule{});
+  EXPECT_FALSE(consumer.order.has_value());
   EXPECT_EQ(consumer.unsupported, Unsupported::dead_letter);
   EXPECT_EQ(consumer.claim, std::nullopt);
   EXPECT_EQ(consumer.handlers.front().version, 1);
@@ -70,6 +74,47 @@ expect_rows = 0
   EXPECT_EQ(consumer.handlers.front().statements.front().expect_rows, 0);
   EXPECT_EQ(loaded.config.sources.at("a").id_prefix, "evt_");
   EXPECT_EQ(loaded.config.sources.at("a").kind, SourceKind::standard_input);
+}
+
+TEST(Config, FailuresAreHandledAsConfigured) {
+  using std::chrono::milliseconds;
+  std::string text = with_line(12, R"(retry = { attempts = 8, factor = 1.5, permanent = ["crash"] }
+breaker = { failures = 7, window = 9, probe = "5s" }
+order = { entity = "/account", policy = "none" })");
+  text += R"(retry = { initial = "2s", max = "1h", jitter = 0 }
+[[consumer.billing.handler]]
+name = "refund"
+type = "payment.refunded"
+sql = "DELETE FROM payment"
+)";
+  const LoadedConfig loaded = parse_config(text, "a.toml");
+  ASSERT_TRUE(loaded.problems.empty()) << shown(loaded);
+  const ConsumerConfig& consumer = loaded.config.consumers.front();
+  RetryPolicy expected{.attempts = 8, .factor = 1.5, .permanent = {FailureClass::crash}};
+  EXPECT_EQ(consumer.retry, expected);
+  EXPECT_EQ(consumer.breaker,
+            (BreakerRule{.failures = 7, .window = 9, .probe = milliseconds{5'000}}));
+  EXPECT_EQ(consumer.order.value().entity, "/account");
+  // What a handler does not say is as its consumer says.
+  expected.initial = milliseconds{2'000};
+  expected.longest = milliseconds{3'600'000};
+  expected.jitter = 0;
+  EXPECT_EQ(consumer.handlers.at(0).retry, expected);
+  EXPECT_EQ(consumer.handlers.at(1).retry, std::nullopt);
+}
+
+TEST(Config, WhatIsReadIsWhatTheRuntimeAccepts) {
+  for (const char* line :
+       {"retry = { attempts = 1000, initial = \"1ms\", factor = 100, max = \"24h\", jitter = 1 }",
+        "retry = { attempts = 1, factor = 1, jitter = 0, permanent = [] }",
+        "retry.permanent = [\"transient\", \"constraint\", \"data\", \"rows\", \"statement\", "
+        "\"crash\"]",
+        "breaker = { failures = 999, window = 1000 }", "breaker = { window = 0 }"}) {
+    const LoadedConfig loaded = parse_config(with_line(12, line), "a.toml");
+    ASSERT_TRUE(loaded.problems.empty()) << shown(loaded);
+    EXPECT_EQ(defect_of(loaded.config.consumers.front().retry), "") << line;
+    EXPECT_EQ(defect_of(loaded.config.consumers.front().breaker), "") << line;
+  }
 }
 
 TEST(Config, StatementsAreReadAsTheStoresDatabaseReadsThem) {

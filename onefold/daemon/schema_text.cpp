@@ -53,6 +53,8 @@ Json type_of(const TableSchema& table, const KeySchema& key) {
     case KeyKind::integer:
       if (key.least == key.most) return {{"const", key.least}};
       return or_variable({{"type", "integer"}, {"minimum", key.least}, {"maximum", key.most}});
+    case KeyKind::number:
+      return or_variable({{"type", "number"}, {"minimum", key.least}, {"maximum", key.most}});
     case KeyKind::boolean:
       return or_variable({{"type", "boolean"}});
     case KeyKind::choice:
@@ -67,6 +69,8 @@ Json type_of(const TableSchema& table, const KeySchema& key) {
       return {{"type", "array"}, {"items", {{"type", "string"}, {"pattern", pointer_pattern}}}};
     case KeyKind::texts:
       return one_or_many({{"type", "string"}});
+    case KeyKind::words:
+      return {{"type", "array"}, {"items", {{"enum", key.choices}}}};
     case KeyKind::keys:
       return keys_type();
     case KeyKind::counts:
@@ -133,6 +137,8 @@ std::string type_text(const KeySchema& key) {
     case KeyKind::integer:
       return key.least == key.most ? "`" + std::to_string(key.least) + "`"
                                    : std::to_string(key.least) + " to " + std::to_string(key.most);
+    case KeyKind::number:
+      return std::to_string(key.least) + " to " + std::to_string(key.most);
     case KeyKind::boolean:
       return "`true`, `false`";
     case KeyKind::choice:
@@ -149,6 +155,8 @@ std::string type_text(const KeySchema& key) {
       return "array of pointers";
     case KeyKind::texts:
       return "string or array";
+    case KeyKind::words:
+      return "array of " + joined(key.choices);
     case KeyKind::keys:
       return "`\"event\"`, rule, or array of these";
     case KeyKind::counts:

@@ -74,7 +74,7 @@ class SqlHandler {
     } catch (const Error& error) {
       // An answer, not an exception: nothing has been executed that would have to be undone.
       if (error.kind() != ErrorKind::permanent) throw;
-      return Answer::reject(error.what());
+      return Answer::fail(FailureClass::data, error.what());
     }
     const std::size_t last = config_.statements.size() - 1;
     for (std::size_t i = 0; i < last; ++i) run(i, context);
@@ -150,9 +150,10 @@ class SqlHandler {
   void query(const StatementConfig& statement, Context& context) {
     Rows rows = context.sql().query(statement.sql, parameters_);
     if (rows.size() != 1) {
-      throw Error{ErrorKind::permanent, "expected 1 row for the result, got " +
-                                            std::to_string(rows.size()) + ": " +
-                                            sql_beginning(statement.sql)};
+      throw Error{ErrorKind::permanent,
+                  "expected 1 row for the result, got " + std::to_string(rows.size()) + ": " +
+                      sql_beginning(statement.sql),
+                  FailureClass::rows};
     }
     row_ = std::move(rows.front());
     if (row_.size() == statement.returning.size()) return;
@@ -171,7 +172,8 @@ class SqlHandler {
       // Other failures are not this event's; nobody is helped by blaming its handler.
       if (error.kind() != ErrorKind::permanent && !error.contract_violation()) throw;
       // The runtime says which handler it was, and the store how the statement begins.
-      throw Error{error.kind(), "statement " + std::to_string(index + 1) + ": " + error.what()};
+      throw Error{error.kind(), "statement " + std::to_string(index + 1) + ": " + error.what(),
+                  error.failure()};
     }
   }
 
@@ -199,6 +201,7 @@ HandlerSpec sql_handler(const HandlerConfig& config) {
   spec.version = config.version;
   spec.entity = config.entity;
   spec.keys = config.keys;
+  spec.retry = config.retry;
   spec.handle = [handler = std::move(handler)](const Event& event, Context& context) {
     return handler->handle(event, context);
   };
@@ -209,7 +212,9 @@ Consumer sql_consumer(const ConsumerConfig& config) {
   Consumer consumer;
   consumer.name = config.name;
   consumer.batch_max = config.batch_max;
-  consumer.attempts_max = config.attempts_max;
+  consumer.retry = config.retry;
+  consumer.breaker = config.breaker;
+  consumer.order = config.order;
   consumer.unsupported = config.unsupported;
   consumer.claim = config.claim;
   consumer.keys = config.keys;

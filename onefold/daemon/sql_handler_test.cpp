@@ -153,6 +153,7 @@ TEST_F(SqlHandlerTest, WhatCannotBeReadIsRejectedBeforeTheDatabaseIsTouched) {
                            R"({"order":{"amount":9223372036854775808}})"}) {
     const Answer answer = run(handler, event(data));
     EXPECT_EQ(answer.kind, Answer::Kind::reject) << data;
+    EXPECT_EQ(answer.failure, FailureClass::data) << data;
     EXPECT_FALSE(touched_) << data;
     EXPECT_NE(answer.note.find("parameter :amount: "), std::string::npos) << answer.note;
     EXPECT_NE(answer.note.find("/order/amount"), std::string::npos) << answer.note;
@@ -183,6 +184,7 @@ TEST_F(SqlHandlerTest, AnUnmetRowCountNamesHandlerAndStatement) {
     FAIL() << "no account 8";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::permanent);
+    EXPECT_EQ(error.failure(), FailureClass::rows);
     const std::string text = error.what();
     EXPECT_NE(text.find("statement 2: "), std::string::npos) << text;
     EXPECT_NE(text.find("UPDATE account"), std::string::npos) << text;
@@ -197,6 +199,7 @@ TEST_F(SqlHandlerTest, AConstraintIsTheEventsFailureAndTellsNoData) {
     FAIL() << "the balance cannot be negative";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::permanent);
+    EXPECT_EQ(error.failure(), FailureClass::constraint);
     const std::string text = error.what();
     EXPECT_NE(text.find("statement 1: "), std::string::npos) << text;
     EXPECT_EQ(text.find("987654"), std::string::npos) << text;
@@ -328,7 +331,8 @@ TEST(SqlConsumer, CarriesAllThatIsConfigured) {
   ConsumerConfig config;
   config.name = "billing";
   config.batch_max = 7;
-  config.attempts_max = 5;
+  config.retry.attempts = 7;
+  config.order = OrderRule{.entity = "/a"};
   config.unsupported = Unsupported::ignore;
   config.claim = ClaimMode::optimistic;
   config.scope = Scope::handler;
@@ -344,7 +348,8 @@ TEST(SqlConsumer, CarriesAllThatIsConfigured) {
   const Consumer consumer = sql_consumer(config);
   EXPECT_EQ(consumer.name, "billing");
   EXPECT_EQ(consumer.batch_max, 7U);
-  EXPECT_EQ(consumer.attempts_max, 5);
+  EXPECT_EQ(consumer.retry.attempts, 7);
+  EXPECT_EQ(consumer.order->entity, "/a");
   EXPECT_EQ(consumer.unsupported, Unsupported::ignore);
   EXPECT_EQ(consumer.claim, ClaimMode::optimistic);
   EXPECT_EQ(consumer.scope, Scope::handler);

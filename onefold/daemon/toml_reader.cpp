@@ -56,8 +56,9 @@ std::string table_with(std::string_view key) {
   return titles;
 }
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t number = 0;
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number number = 0;
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, number);
   if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
@@ -127,7 +128,7 @@ std::int64_t TableReader::integer(std::string_view key) const {
   const toml::node* node = known(key);
   if (node == nullptr) return otherwise;
   std::optional<std::int64_t> number = node->value_exact<std::int64_t>();
-  if (!number && reading_.whole(*node)) number = whole_number(node->value_or(""));
+  if (!number && reading_.whole(*node)) number = number_in<std::int64_t>(node->value_or(""));
   if (!number) {
     wrong_type(key, "an integer", *node);
     return otherwise;
@@ -140,6 +141,28 @@ std::int64_t TableReader::integer(std::string_view key) const {
     return otherwise;
   }
   return *number;
+}
+
+double TableReader::number(std::string_view key) const {
+  const KeySchema& wanted = schema(key);
+  const double otherwise = number_in<double>(wanted.otherwise).value_or(0);
+  const toml::node* node = known(key);
+  if (node == nullptr) return otherwise;
+  std::optional<double> value;
+  if (node->is_number()) value = node->value<double>();
+  if (!value && reading_.whole(*node)) value = number_in<double>(node->value_or(""));
+  if (!value) {
+    wrong_type(key, "a number", *node);
+  } else if (!(*value >= static_cast<double>(wanted.least) &&
+               *value <= static_cast<double>(wanted.most))) {
+    problem(key,
+            in_quotes(key) + " must be between " + std::to_string(wanted.least) + " and " +
+                std::to_string(wanted.most),
+            for_example(wanted));
+  } else {
+    return *value;
+  }
+  return otherwise;
 }
 
 bool TableReader::boolean(std::string_view key) const {
@@ -242,6 +265,31 @@ std::vector<PlacedText> TableReader::require_texts(std::string_view key) const {
   std::vector<PlacedText> texts;
   for (const toml::node& each : *array) texts.push_back(element(key, each));
   return texts;
+}
+
+std::optional<std::vector<std::string>> TableReader::words(std::string_view key) const {
+  const toml::node* node = known(key);
+  if (node == nullptr) return std::nullopt;
+  const auto* array = node->as_array();
+  if (array == nullptr) {
+    wrong_type(key, "an array of strings", *node);
+    return std::nullopt;
+  }
+  const std::vector<std::string>& choices = schema(key).choices;
+  std::vector<std::string> found;
+  for (const toml::node& each : *array) {
+    PlacedText text = element(key, each);
+    if (!text.usable) continue;
+    if (std::ranges::find(choices, text.text) != choices.end()) {
+      found.push_back(std::move(text.text));
+      continue;
+    }
+    const auto guess = nearest(text.text, choices);
+    reading_.problem(each,
+                     in_quotes(key) + " knows " + listed(choices) + ", not " + in_quotes(text.text),
+                     guess ? "did you mean " + in_quotes(*guess) + "?" : for_example(schema(key)));
+  }
+  return found;
 }
 
 std::vector<std::string> TableReader::pointers(std::string_view key) const {

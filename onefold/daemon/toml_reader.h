@@ -38,6 +38,8 @@ class TableReader {
   std::optional<std::string> text(std::string_view key) const;
   std::optional<std::string> require_text(std::string_view key) const;
   std::int64_t integer(std::string_view key) const;
+  /// With or without a fraction.
+  double number(std::string_view key) const;
   bool boolean(std::string_view key) const;
   /// The place of the text among the choices; their number if there is none, and no default.
   std::size_t choice(std::string_view key) const;
@@ -50,6 +52,8 @@ class TableReader {
   const toml::table* table(std::string_view key) const;
   /// A string, or an array of strings: at least one.
   std::vector<PlacedText> require_texts(std::string_view key) const;
+  /// An array of words of the schema; others are reported and left out. Absent if it is.
+  std::optional<std::vector<std::string>> words(std::string_view key) const;
   /// An array of JSON Pointers; those that are none are reported and left out.
   std::vector<std::string> pointers(std::string_view key) const;
   /// A JSON Pointer into an event's data; empty if absent or wrong.

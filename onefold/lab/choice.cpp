@@ -26,6 +26,12 @@ const char* to_string(Act act) noexcept {
       return "restore";
     case Act::promote:
       return "failover";
+    case Act::early:
+      return "time passes";
+    case Act::replay:
+      return "dead letters are tried again";
+    case Act::discard:
+      return "an event is given up";
     case Act::clock_jump:
       return "clock jump";
     case Act::commit:
@@ -84,6 +90,14 @@ const char* to_string(Landmark landmark) noexcept {
       return "zombie refused";
     case Landmark::restore_healed:
       return "restore healed";
+    case Landmark::retried:
+      return "retried";
+    case Landmark::behind:
+      return "behind";
+    case Landmark::settled_by_another:
+      return "settled by another";
+    case Landmark::replayed:
+      return "replayed";
     case Landmark::stopped:
       return "stopped";
   }

@@ -20,6 +20,9 @@ enum class Act : std::uint8_t {
   revoke,
   restore,
   promote,
+  early,
+  replay,
+  discard,
   clock_jump,
 
   commit,

@@ -22,6 +22,7 @@ Engine::~Engine() = default;
 void Engine::learn_references() {
   WorldSpec quiet = world_.spec();
   quiet.workers = 1;
+  quiet.waiters = std::min(quiet.waiters, 1);
   quiet.faults = {};
   std::vector<std::size_t> order(quiet.deliveries.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -44,7 +45,7 @@ void Engine::reset() {
   current_ = actor_ = 0;
   steps_ = 0;
   counts_are_exact_ = true;
-  restored_ = restarted_ = false;
+  restored_ = restarted_ = replayed_at_end_ = false;
   lost_acknowledgement_ = false;
   zombie_.reset();
   totals_ = {};
@@ -90,6 +91,7 @@ Engine::Result Engine::run(Guide& guide, Timeline* timeline) {
       restart();
       continue;
     }
+    if (option.act == Act::rest && goes_on_later()) continue;
     if (option.act == Act::rest) {
       finish(true);
       break;
@@ -144,6 +146,26 @@ bool Engine::is_quiet() {
   return true;
 }
 
+/// What waits for its time, or for a person at the end, is a way to go on when all else is done.
+bool Engine::goes_on_later() {
+  if (++steps_ > steps_max) return false;
+  if (world_.spec().waiters == 0) return false;
+  if (world_.model().has_later()) {
+    world_.model().pass_time();
+    return true;
+  }
+  if (!world_.spec().replays_at_end || replayed_at_end_ || !world_.has_dead()) return false;
+  replayed_at_end_ = true;
+  reach(Landmark::replayed);
+  world_.replay_dead();
+  if (timeline_ != nullptr) {
+    timeline_->begin(steps_);
+    timeline_->note_all("dead letters are tried again");
+  }
+  judge();
+  return !defect_;
+}
+
 void Engine::list_faults() {
   const Broker& broker = world_.broker();
   bool any_in_hand = false;
@@ -165,7 +187,7 @@ void Engine::list_faults() {
       options_.push_back({Act::redeliver, broker.holder(i), static_cast<int>(i)});
     }
   }
-  if (left_.revoke > 0 && broker.is_log() && world_.size() > 1) {
+  if (left_.revoke > 0 && broker.is_log() && world_.readers() > 1) {
     options_.push_back({Act::revoke, broker.owner()});
   }
   const int commits = static_cast<int>(history_.size()) - 1;
@@ -177,10 +199,20 @@ void Engine::list_faults() {
   if (left_.promote > 0 && broker.is_log() && commits > 0) {
     options_.push_back({Act::promote, -1, 1});
   }
+  list_persons(any_in_hand);
   if (left_.clock_jump > 0 && any_in_hand) {
     options_.push_back({Act::clock_jump, -1, 1});
     options_.push_back({Act::clock_jump, -1, -24 * 3650});
   }
+}
+
+/// What people do, and time, while events wait.
+void Engine::list_persons(bool any_in_hand) {
+  if (left_.early > 0 && any_in_hand && world_.model().has_later()) {
+    options_.push_back({Act::early});
+  }
+  if (left_.replay > 0 && world_.has_dead()) options_.push_back({Act::replay});
+  if (left_.discard > 0 && world_.has_set_aside()) options_.push_back({Act::discard});
 }
 
 Option Engine::choose(Guide& guide) {
@@ -197,11 +229,11 @@ std::uint64_t Engine::state() {
   StateDigest digest;
   world_.add_to(digest);
   const Faults& left = left_;
-  std::uint64_t packed = 0;
+  std::uint64_t packed = replayed_at_end_ ? 1 : 0;
   for (const int one :
        {left.crash, left.crash_all, left.in_doubt, left.refused, left.lost_acknowledgement,
         left.failed_acknowledgement, left.redelivery, left.disconnect, left.revoke, left.restore,
-        left.promote, left.clock_jump}) {
+        left.promote, left.clock_jump, left.early, left.replay, left.discard}) {
     packed = packed * 16 + static_cast<std::uint64_t>(one);
   }
   digest.add(packed);

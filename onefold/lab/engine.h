@@ -39,10 +39,13 @@ class Engine {
   void list_faults();
   bool may_go_on(std::size_t number) const;
   bool goes_on_alone();
+  void list_persons(bool any_in_hand);
   bool is_quiet();
+  bool goes_on_later();
   Option choose(Guide& guide);
   // What was chosen.
   void act(const Option& option);
+  void act_on_waiting(Act act);
   void step(std::size_t number);
   void step_blocked(std::size_t number, int holder);
   void remember();
@@ -83,6 +86,7 @@ class Engine {
   bool counts_are_exact_ = true;
   bool restored_ = false;
   bool restarted_ = false;
+  bool replayed_at_end_ = false;
   bool lost_acknowledgement_ = false;
   std::optional<std::size_t> zombie_;
   std::uint64_t versions_ = 0;

@@ -90,12 +90,29 @@ void Engine::act(const Option& option) {
       --left_.promote;
       restore(static_cast<std::size_t>(option.what));
       return;
-    default:
+    case Act::clock_jump:
       --left_.clock_jump;
       for (std::size_t i = 0; i < world_.size(); ++i) {
         world_.machine(i).clock.jump(std::chrono::hours{option.what});
       }
       return;
+    default:
+      act_on_waiting(option.act);
+  }
+}
+
+/// What time and people do to events that wait.
+void Engine::act_on_waiting(Act act) {
+  if (act == Act::early) {
+    --left_.early;
+    world_.model().pass_time();
+  } else if (act == Act::replay) {
+    --left_.replay;
+    reach(Landmark::replayed);
+    world_.replay_dead();
+  } else {
+    --left_.discard;
+    world_.discard_first();
   }
 }
 
@@ -104,6 +121,7 @@ void Engine::step(std::size_t number) {
   current_ = actor_ = number;
   const Step what = world_.next(number);
   Worker& worker = world_.worker(number);
+  const Totals before = worker.totals();
   memory::Model& model = world_.model();
   model.mark_step(world_.port(number).session());
   trace_.add(static_cast<std::uint64_t>(what));
@@ -120,6 +138,11 @@ void Engine::step(std::size_t number) {
       if (timeline_ != nullptr) timeline_->note(number, "failed, will try again");
     }
     if (worker.next() == Step::seal) reach(Landmark::rerun);
+    if (machine.of_waiting) {
+      const auto more = [&](Outcome outcome) { return worker.totals()[outcome] > before[outcome]; };
+      if (more(Outcome::applied)) reach(Landmark::retried);
+      if (more(Outcome::duplicate)) reach(Landmark::settled_by_another);
+    }
   } catch (const memory::Blocked& blocked) {
     step_blocked(number, blocked.holder);
   } catch (const Error& error) {

@@ -4,13 +4,18 @@
 #include <stdexcept>
 #include <utility>
 
+#include "onefold/decisions.h"
 #include "onefold/housekeeping.h"
+#include "onefold/replays.h"
+#include "onefold/runs.h"
+#include "onefold/runtime/retry_source.h"
 #include "onefold/runtime/rules.h"
 
 namespace onefold::lab {
 namespace {
 
 constexpr int workers_max = 8;
+constexpr int waiters_max = 2;
 constexpr std::size_t deliveries_max = 200;
 constexpr std::size_t name_bytes_max = 40;
 
@@ -32,6 +37,7 @@ WorldSpec checked(WorldSpec spec) {
     throw std::invalid_argument{"world '" + spec.name + "': " + why};
   };
   if (!can_be_a_name(spec.name)) refuse("a name has letters, digits, '_' and '-', at most 40");
+  if (spec.waiters < 0 || spec.waiters > waiters_max) refuse("0 to 2 waiters");
   if (spec.workers < 1 || spec.workers > workers_max) refuse("1 to 8 workers");
   if (spec.deliveries.empty() || spec.deliveries.size() > deliveries_max) {
     refuse("1 to 200 deliveries");
@@ -70,12 +76,18 @@ std::unique_ptr<Records> Port::records() {
 std::unique_ptr<Decisions> Port::decisions() {
   return model_.decisions();
 }
+std::unique_ptr<Replays> Port::replays() {
+  return model_.replays();
+}
+std::unique_ptr<Runs> Port::runs() {
+  return model_.runs();
+}
 
 World::World(const WorldSpec& spec)
     : spec_{checked(spec)},
       model_{memory::open_model(options_for(spec.dialect))},
       broker_{spec.source, spec.deliveries, spec.workers},
-      known_(static_cast<std::size_t>(spec.workers)) {
+      known_(static_cast<std::size_t>(spec.workers + spec.waiters)) {
   for (const auto& [name, amount] : spec_.cells) model_->put(name, amount);
   const std::vector<SourceFactory> sources{broker_.factory(0)};
   const ClaimMode mode = mode_of(spec_);
@@ -84,13 +96,10 @@ World::World(const WorldSpec& spec)
   consumer_id_ = housekeeping->adopt(
       {.name = spec_.consumer.name, .rules = rules_of(spec_.consumer, sources), .mode = mode}, {});
   for (int number = 0; number < spec_.workers; ++number) {
-    machines_.push_back(std::make_unique<Machine>(number, *model_));
-    machines_.back()->subscription =
-        std::make_unique<Subscription>(Subscription{.consumer = spec_.consumer,
-                                                    .id = consumer_id_,
-                                                    .source = broker_.factory(number),
-                                                    .mode = mode,
-                                                    .id_prefixes = {}});
+    add_machine(number, broker_.factory(number), mode);
+  }
+  for (int number = spec_.workers; number < spec_.workers + spec_.waiters; ++number) {
+    add_machine(number, {}, ClaimMode::claim_first);
   }
   // Every event's scope is allotted before the first schedule.
   const auto session = model_->connect();
@@ -103,6 +112,19 @@ World::World(const WorldSpec& spec)
   start_ = model_->snapshot();
 }
 
+void World::add_machine(int number, const SourceFactory& source, ClaimMode mode) {
+  machines_.push_back(std::make_unique<Machine>(number, *model_));
+  Machine& machine = *machines_.back();
+  machine.of_waiting = source.open == nullptr;
+  machine.subscription =
+      std::make_unique<Subscription>(Subscription{.consumer = spec_.consumer,
+                                                  .id = consumer_id_,
+                                                  .source = source,
+                                                  .mode = mode,
+                                                  .id_prefixes = {},
+                                                  .of_waiting = machine.of_waiting});
+}
+
 World::~World() {
   crash_all();
 }
@@ -110,6 +132,7 @@ World::~World() {
 void World::reset() {
   crash_all();
   model_->restore(start_);
+  model_->let_time_stand();
   broker_.reset();
   for (const auto& machine : machines_) {
     machine->clock.reset();
@@ -128,6 +151,10 @@ Worker& World::worker(std::size_t number) {
   if (!machine.worker) {
     Machine& connected = *machines_[shares_a_session() ? 0 : number];
     if (!connected.connection) connected.connection.emplace(connected.port);
+    if (machine.of_waiting) {
+      machine.subscription->source =
+          retry_source(consumer_id_, *connected.connection, machine.clock, {});
+    }
     machine.worker.emplace(*machine.subscription, *connected.connection, machine.clock,
                            Worker::Options{.patience = {},
                                            .rerun_max = spec_.rerun_max,
@@ -163,8 +190,59 @@ bool World::is_blocked(std::size_t number) const {
 
 bool World::can_go_on(std::size_t number) const {
   if (machines_[number]->stopped) return false;
-  if (!has_in_hand(number)) return broker_.has_work(static_cast<int>(number));
+  if (!has_in_hand(number)) {
+    return machines_[number]->of_waiting ? model_->has_due(consumer_id_)
+                                         : broker_.has_work(static_cast<int>(number));
+  }
   return !is_blocked(number);
+}
+
+namespace {
+
+bool is_dead(const DeferredRecord& row) {
+  return row.reason == to_string(DeferralReason::dead) && !row.due_at;
+}
+
+}  // namespace
+
+bool World::has_dead() const {
+  bool any = false;
+  model_->visit([](const InboxRecord&) {},
+                [&](const DeferredRecord& row) { any = any || is_dead(row); });
+  return any;
+}
+
+bool World::has_set_aside() const {
+  bool any = false;
+  model_->visit([](const InboxRecord&) {}, [&](const DeferredRecord&) { any = true; });
+  return any;
+}
+
+void World::replay_dead() {
+  std::vector<std::int64_t> ids;
+  model_->visit([](const InboxRecord&) {},
+                [&](const DeferredRecord& row) {
+                  if (is_dead(row)) ids.push_back(row.id);
+                });
+  std::ranges::sort(ids);
+  try {
+    model_->decisions()->replay(ids, {.who = "person", .reason = "it may work now"});
+  } catch (const memory::Blocked&) {
+    return;  // Somebody has one of them in hand.
+  }
+}
+
+void World::discard_first() {
+  std::int64_t first = 0;
+  model_->visit([](const InboxRecord&) {},
+                [&](const DeferredRecord& row) {
+                  if (first == 0 || row.id < first) first = row.id;
+                });
+  try {
+    model_->decisions()->discard({&first, 1}, {.who = "person", .reason = "of no use"});
+  } catch (const memory::Blocked&) {
+    return;  // Somebody has it in hand.
+  }
 }
 
 void World::crash(std::size_t number) {
@@ -216,7 +294,7 @@ std::uint64_t World::digest_of(std::size_t number) {
   digest.add(part.digest);
   digest.add(part.writes);
   digest.add((port(number).is_broken() ? 2U : 0U) + (machines_[number]->stopped ? 1U : 0U));
-  broker_.add_to(digest, static_cast<int>(number));
+  if (!machines_[number]->of_waiting) broker_.add_to(digest, static_cast<int>(number));
   return digest.value();
 }
 

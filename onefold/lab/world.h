@@ -39,6 +39,8 @@ class Port final : public Store {
   std::unique_ptr<Housekeeping> housekeeping() override;
   std::unique_ptr<Records> records() override;
   std::unique_ptr<Decisions> decisions() override;
+  std::unique_ptr<Replays> replays() override;
+  std::unique_ptr<Runs> runs() override;
   /// Of the last one; 0: there was none since the start.
   int session() const noexcept { return session_; }
   bool is_broken() const noexcept { return broken_; }
@@ -63,6 +65,7 @@ struct Machine {
   std::optional<Connection> connection;  ///< On SQLite that of the first one serves all.
   std::optional<Worker> worker;
   bool stopped = false;
+  bool of_waiting = false;           ///< It serves the waiting room.
   int blocked_by = 0;                ///< The session.
   std::uint64_t blocked_during = 0;  ///< Its transaction.
 };
@@ -83,6 +86,8 @@ class World {
   Broker& broker() noexcept { return broker_; }
   const Broker& broker() const noexcept { return broker_; }
   std::size_t size() const noexcept { return machines_.size(); }
+  /// The first ones have the broker, the others the waiting room.
+  std::size_t readers() const noexcept { return static_cast<std::size_t>(spec_.workers); }
   Machine& machine(std::size_t number) { return *machines_[number]; }
   ConsumerId consumer_id() const noexcept { return consumer_id_; }
 
@@ -98,6 +103,12 @@ class World {
   bool can_go_on(std::size_t number) const;
   Worker& worker(std::size_t number);
 
+  // What a person does. Nothing, where somebody has the rows just then.
+  bool has_dead() const;
+  bool has_set_aside() const;
+  void replay_dead();
+  void discard_first();
+
   void crash(std::size_t number);
   void crash_all();
   void disconnect(std::size_t number);
@@ -110,6 +121,8 @@ class World {
   void touch(std::size_t number);
 
  private:
+  void add_machine(int number, const SourceFactory& source, ClaimMode mode);
+
   /// What is known of a part, so that it need not be read again.
   struct Known {
     std::uint64_t digest = 0;

@@ -40,6 +40,9 @@ struct Faults {
   int restore = 0;     ///< The database goes back to an earlier state; a queue's broker with it.
   int promote = 0;     ///< The last commit is lost by a failover. Owned logs only.
   int clock_jump = 0;  ///< Wall time jumps by an hour or ten years, ahead or back.
+  int early = 0;       ///< The time of what waits comes while others are still at work.
+  int replay = 0;      ///< A person has all dead letters tried again.
+  int discard = 0;     ///< A person gives up the first event that is set aside.
 };
 
 /// What is committed at a moment, for invariants.
@@ -77,9 +80,13 @@ enum class Landmark {
   conflict,
   zombie_refused,  ///< A worker that had lost its partition could not commit.
   restore_healed,
-  stopped,  ///< A consumer stopped, as `WorldSpec::stops` wants.
+  stopped,             ///< A consumer stopped, as `WorldSpec::stops` wants.
+  retried,             ///< What had been set aside was applied.
+  behind,              ///< An event waited behind an earlier one of its entity.
+  settled_by_another,  ///< What a worker had in hand had left the waiting room.
+  replayed,            ///< A person had a dead letter tried again.
 };
-inline constexpr std::size_t landmark_count = 15;
+inline constexpr std::size_t landmark_count = 19;
 const char* to_string(Landmark landmark) noexcept;
 
 /// A small closed world: a few events, a few workers, and what may go wrong. A plain description.
@@ -89,6 +96,7 @@ struct WorldSpec {
   std::vector<Delivery> deliveries = {};  ///< In their order; a duplicate stands there twice.
   Cells cells = {};                       ///< At the start.
   int workers = 2;                        ///< 1 to 8.
+  int waiters = 0;  ///< Workers of the waiting room besides, 0 to 2. Needed where events wait.
   SourceClass source = SourceClass::queue;
   std::optional<ClaimMode> claim = {};  ///< Absent: as the source suggests.
   Dialect dialect = Dialect::postgres;
@@ -99,6 +107,10 @@ struct WorldSpec {
   /// The effects of events add up, so that the cells are the sum over the inbox at any time.
   bool additive = true;
   bool stops = false;  ///< The consumer has to stop, with nothing applied.
+  /// At the end a person has all dead letters tried once more.
+  bool replays_at_end = false;
+  /// Several ends are right: only what holds at any time is asked for.
+  bool open_end = false;
   std::vector<Landmark> must_reach = {};
 };
 

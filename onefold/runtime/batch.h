@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 #include "onefold/event.h"
 #include "onefold/source.h"
 #include "onefold/store.h"
+#include "onefold/waiting.h"
 
 namespace onefold {
 
@@ -44,8 +46,11 @@ struct Item {
   ItemKey key;
   std::vector<ItemKey> further_keys;  ///< If more than one thing must happen once.
   std::string entity;
-  bool keyed_by_bytes = false;     ///< Undecodable and without a position: repetitions are counted.
-  std::optional<Outcome> verdict;  ///< Decided before any handler: dead, or ignored.
+  bool keyed_by_bytes = false;  ///< Undecodable and without a position: repetitions are counted.
+  /// Its key is the one under which it waits already: it is taken, and not claimed.
+  bool held = false;
+  /// Decided before any handler, or known from a commit that failed: dead, deferred or ignored.
+  std::optional<Outcome> verdict;
 
   // Started again with each transaction: what was rolled back uses up nobody's attempts.
   std::optional<Outcome> outcome;  ///< Absent: its handlers are still to run.
@@ -53,9 +58,19 @@ struct Item {
   const ItemKey* conflicting = nullptr;  ///< The key that an event with other data has.
   bool committed = false;                ///< By our own commit that had been in doubt.
   std::string result;
-  int attempts = 0;                 ///< That a handler has refused under the claim.
+  bool gone = false;  ///< It waited, and somebody else has settled it.
+  int attempts = 0;   ///< That have failed under the claim, of the round that it is in.
   std::vector<std::string> errors;  ///< Oldest first.
   std::string failed_handler;
+  FailureClass failure = FailureClass::undecodable;  ///< Of the last error.
+  DeferralReason reason = DeferralReason::dead;      ///< If it is set aside.
+  std::chrono::milliseconds retry_in{0};             ///< If the reason is `retry`.
+
+  const Waiting* waiting() const noexcept { return delivery->waiting.get(); }
+  void add_error(std::string why, FailureClass what);
+  bool is_set_aside() const noexcept {
+    return outcome == Outcome::dead || outcome == Outcome::deferred;
+  }
 
   /// What the last commit whose answer was lost would have made true.
   struct InDoubt {
@@ -74,6 +89,9 @@ class Unit {
   std::span<Item> items() const noexcept { return items_; }
   /// Forgets what the rolled back transaction has decided.
   void restart() const;
+  /// What to take out of the waiting room, sorted by id, and what came of it.
+  std::vector<const Waiting*> tickets() const;
+  void settle_tickets(std::span<const Claim> claims);
   /// What to claim: one element per key, sorted by key. The first delivery of a key stands for it.
   std::vector<Evidence> wanted(Timestamp recorded_at);
   /// Takes the answers to `wanted`: duplicates and conflicts are decided here and nowhere else
@@ -85,9 +103,14 @@ class Unit {
   /// What to write. Optimistic: the evidence of all fresh events. Claim-first: of those only that
   /// differ from what their claim says already.
   std::vector<Evidence> evidence(Timestamp recorded_at, ClaimMode mode) const;
-  /// What to set aside, with its bytes.
+  /// What to set aside, with its bytes; or anew, if it has waited already.
   std::vector<Deferral> deferrals(ConsumerId consumer, std::string_view source,
                                   Timestamp recorded_at) const;
+  /// What no longer waits: rows to remove, and the keys that stood for bytes that are events now.
+  std::vector<std::int64_t> leavers() const;
+  std::vector<Key> provisional_keys() const;
+  /// What became of the events of replays.
+  std::vector<ReplayTally> tallies() const;
   /// The last position of each partition, of deliveries that are complete with this unit.
   std::vector<Position> positions() const;
   /// Those deliveries. The worst of what became of its parts is what became of a delivery
@@ -102,11 +125,13 @@ class Unit {
     const Item* holder = nullptr;  ///< Who has it now; null if nobody, or somebody earlier, has.
     const ItemKey* holder_key = nullptr;
     bool known = false;         ///< An earlier transaction has it.
+    bool held = false;          ///< The leader waits under it, and was taken.
     Fingerprint fingerprint{};  ///< Of whoever has it.
     Timestamp recorded_at{};    ///< Of the earlier transaction.
   };
 
   void settle(Item& item);
+  bool has_left(const Item& item) const;
 
   std::span<Item> items_;
   std::vector<Slot> slots_;  ///< Sorted by key.

@@ -117,7 +117,8 @@ TEST_P(BatchHandlerTest, AThrowOfAnyKindIsFoundOutAlone) {
   world.run_once();
   EXPECT_EQ(world.cell("A"), 20);
   ASSERT_EQ(world.deferred().size(), 1U);
-  EXPECT_EQ(world.deferred()[0].attempts, 3);
+  EXPECT_EQ(world.deferred()[0].reason, "retry");
+  EXPECT_EQ(world.deferred()[0].attempts, 1);
 }
 
 TEST_P(BatchHandlerTest, OrderIsKeptBetweenHandlers) {

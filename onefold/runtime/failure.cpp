@@ -14,7 +14,12 @@
 namespace onefold {
 namespace {
 constexpr std::chrono::milliseconds first_pause{5};
-constexpr std::chrono::milliseconds longest_pause{5000};
+constexpr std::chrono::milliseconds longest_pause{2000};
+
+std::uint32_t seed_of(const Subscription& subscription, std::uint32_t worker) {
+  const std::string name = subscription.consumer.name + '/' + subscription.source.name;
+  return static_cast<std::uint32_t>(std::hash<std::string>{}(name)) + worker;
+}
 }  // namespace
 
 Worker::Worker(const Subscription& subscription, Connection& connection, Clock& clock,
@@ -27,10 +32,9 @@ Worker::Worker(const Subscription& subscription, Connection& connection, Clock& 
                   KeyRule{subscription.id_prefixes}},
       unit_max_{subscription.consumer.batch_max},
       plan_{base_plan()},
-      backoff_{first_pause, longest_pause,
-               static_cast<std::uint32_t>(std::hash<std::string>{}(
-                   subscription.consumer.name + '/' + subscription.source.name)) +
-                   options_.number} {}
+      breaker_{subscription.consumer.breaker},
+      random_{seed_of(subscription, options_.number)},
+      backoff_{first_pause, longest_pause, seed_of(subscription, options_.number)} {}
 
 Worker::~Worker() = default;
 
@@ -88,10 +92,8 @@ bool Worker::blame(const Error& error) {
     return false;
   } else {
     Item& item = items.front();
-    item.verdict = Outcome::dead;
-    item.failed_handler = item.route->handlers.back()->name;
-    item.errors.push_back(item.failed_handler + ": " + error.what());
-    ++item.attempts;
+    item.verdict =
+        judge(item, *item.route->handlers.back(), Answer::fail(error.failure(), error.what()));
   }
   start_unit(unit_first_);
   step_ = Step::begin;

@@ -31,7 +31,7 @@ Answer answer_to(const Event& event, const HandlerSpec& handler, Context& contex
     return std::move(call({&alone, 1}, handler, context).front());
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::permanent) throw;
-    return Answer::reject(error.what());
+    return Answer::fail(error.failure(), error.what());
   } catch (const Interruption&) {
     throw;
   } catch (const std::exception& error) {

@@ -115,11 +115,46 @@ void Identifier::identify(std::span<Item> parts, Session& session) {
   }
   const Reading reading = read(parts.front().delivery->event);
   for (Item& item : parts) identify_part(item, reading, session);
+  if (const Waiting* waiting = parts.front().waiting()) identify_waiting(parts, *waiting);
+}
+
+namespace {
+
+bool has_the_keys_of(const Item& item, const Waiting& waiting) {
+  return item.key.key == waiting.key &&
+         std::ranges::is_permutation(item.further_keys, waiting.further_keys, {},
+                                     [](const ItemKey& key) { return key.key; });
+}
+
+}  // namespace
+
+/// What has waited is run under the keys that it holds, by the handlers to which they belong.
+void Identifier::identify_waiting(std::span<Item> parts, const Waiting& waiting) {
+  const auto own =
+      std::ranges::find_if(parts, [&](const Item& item) { return has_the_keys_of(item, waiting); });
+  if (own == parts.end() && !waiting.decoded) return;  // Its own key is claimed now.
+  Item& kept = own == parts.end() ? parts.front() : *own;
+  for (Item& item : parts) {
+    if (&item != &kept) item.verdict = Outcome::ignored;
+  }
+  kept.held = true;
+  if (own != parts.end()) return;
+  kept.key = {.key = waiting.key, .fingerprint = kept.key.fingerprint};
+  kept.further_keys.clear();
+  for (const Key& key : waiting.further_keys) kept.further_keys.push_back({.key = key});
+  refuse(kept, FailureClass::key,
+         "KEY_CHANGED: by the rules of today this event has another key, or its handler is gone; "
+         "bring the rule back, or edit the event to give it another id");
 }
 
 void Identifier::identify_defect(Item& item, Session& session) {
   const Delivery& delivery = *item.delivery;
-  refuse(item, delivery.defect);
+  refuse(item, FailureClass::undecodable, delivery.defect);
+  if (const Waiting* waiting = item.waiting()) {
+    item.key = {.key = waiting->key, .fingerprint = sha256_128(delivery.raw)};
+    item.held = true;
+    return;
+  }
   item.keyed_by_bytes = !delivery.position.has_value();
   const DerivedKey derived =
       item.keyed_by_bytes ? rule_.of_bytes(delivery.raw) : rule_.of_position(*delivery.position);
@@ -138,6 +173,21 @@ Identifier::Reading Identifier::read(const Event& event) {
   return reading;
 }
 
+/// What the event is about: by the rule of order, or else by the first handler that says so.
+std::string Identifier::entity_of(const Route& route, const Reading& reading) const {
+  std::vector<std::string_view> places;
+  if (consumer_.order) places.emplace_back(consumer_.order->entity);
+  for (const HandlerSpec* handler : route.handlers) {
+    if (!consumer_.order && !handler->entity.empty()) places.emplace_back(handler->entity);
+  }
+  for (const std::string_view place : places) {
+    const auto value = reading.data ? reading.data->at(place) : std::nullopt;
+    if (!value || value->kind() == JsonKind::null) continue;
+    return std::string{value->kind() == JsonKind::string ? value->text() : value->raw()};
+  }
+  return {};
+}
+
 void Identifier::identify_part(Item& item, const Reading& reading, Session& session) {
   const Route& route = *item.route;
   if (route.handlers.empty()) {
@@ -145,16 +195,10 @@ void Identifier::identify_part(Item& item, const Reading& reading, Session& sess
       item.verdict = Outcome::ignored;
       return;
     }
-    refuse(item,
+    refuse(item, FailureClass::unsupported,
            "UNSUPPORTED: no handler of consumer '" + consumer_.name + "' matches the event's type");
   }
-  for (const HandlerSpec* handler : route.handlers) {
-    if (handler->entity.empty() || !reading.data) continue;
-    if (const auto value = reading.data->at(handler->entity)) {
-      item.entity = value->kind() == JsonKind::string ? value->text() : value->raw();
-      break;
-    }
-  }
+  item.entity = entity_of(route, reading);
   item.further_keys.clear();
   const auto& specs = route.handlers.empty() ? event_key_alone() : *route.keys;
   for (const KeySpec& spec : specs) {
@@ -174,9 +218,13 @@ void Identifier::identify_part(Item& item, const Reading& reading, Session& sess
   }
 }
 
-void Identifier::refuse(Item& item, std::string why) {
+void Identifier::refuse(Item& item, FailureClass failure, std::string why) {
+  const Waiting* const waiting = item.waiting();
   item.verdict = Outcome::dead;
-  item.errors = {std::move(why)};
+  item.reason = DeferralReason::dead;
+  item.attempts = waiting != nullptr ? waiting->attempts : 0;
+  item.errors = waiting != nullptr ? waiting->errors : std::vector<std::string>{};
+  item.add_error(std::move(why), failure);
 }
 
 ItemKey Identifier::event_key(const Item& item, const Reading& reading, Session& session) {
@@ -197,8 +245,9 @@ std::optional<ItemKey> Identifier::business_key(Item& item, const KeySpec& spec,
   for (const std::string& place : spec.values) {
     const Found found = find_value(reading.event, reading.data, place);
     if (!found.defect.empty()) {
-      refuse(item, std::string{found.defect} + " " + place + ", which is a part of the key '" +
-                       spec.rule + "'");
+      refuse(item, FailureClass::key,
+             std::string{found.defect} + " " + place + ", which is a part of the key '" +
+                 spec.rule + "'");
       return {};
     }
     values.push_back(found.value);

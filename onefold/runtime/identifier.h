@@ -45,8 +45,10 @@ class Identifier {
   Route route_of(std::span<const HandlerSpec* const> handlers) const;
   void identify_defect(Item& item, Session& session);
   Reading read(const Event& event);
+  std::string entity_of(const Route& route, const Reading& reading) const;
   void identify_part(Item& item, const Reading& reading, Session& session);
-  void refuse(Item& item, std::string why);
+  void identify_waiting(std::span<Item> parts, const Waiting& waiting);
+  void refuse(Item& item, FailureClass failure, std::string why);
   ItemKey event_key(const Item& item, const Reading& reading, Session& session);
   /// Absent if the event does not have the values; the item is dead then.
   std::optional<ItemKey> business_key(Item& item, const KeySpec& spec, const Reading& reading,

@@ -126,6 +126,7 @@ std::string rules_of(const Consumer& consumer, std::span<const SourceFactory> so
   std::string rules = "fingerprint = " + text_of(consumer.fingerprint) + "\n";
   rules += "key = " + text_of(consumer.keys) + "\n";
   rules += "order = none\n";
+  if (consumer.order) rules += "entity = " + escaped(consumer.order->entity) + "\n";
   rules +=
       std::string{"scope = "} + (consumer.scope == Scope::handler ? "handler" : "consumer") + "\n";
   rules += "id_prefixes = " + (prefixes.empty() ? "none" : joined(prefixes)) + "\n";
@@ -194,11 +195,11 @@ std::string defect_of(const HandlerSpec& handler, const Consumer& consumer) {
 
 bool say_the_same(const Consumer& one, const Consumer& other) {
   const auto options = [](const Consumer& consumer) {
-    return std::tuple{consumer.batch_max, consumer.attempts_max, consumer.unsupported,
-                      consumer.workers, consumer.claim};
+    return std::tuple{consumer.batch_max,   consumer.retry,   consumer.breaker,
+                      consumer.unsupported, consumer.workers, consumer.claim};
   };
   const auto handler = [](const HandlerSpec& spec) {
-    return std::tie(spec.name, spec.type, spec.version, spec.entity);
+    return std::tie(spec.name, spec.type, spec.version, spec.entity, spec.retry);
   };
   const auto same_handler = [&](const HandlerSpec& left, const HandlerSpec& right) {
     return handler(left) == handler(right);
@@ -206,6 +207,29 @@ bool say_the_same(const Consumer& one, const Consumer& other) {
   return rules_of(one, {}) == rules_of(other, {}) && options(one) == options(other) &&
          std::ranges::equal(one.handlers, other.handlers, same_handler);
 }
+
+namespace {
+
+/// Of what is done about failures.
+std::string defect_of_failures(const Consumer& consumer) {
+  if (const auto defect = defect_of(consumer.retry); !defect.empty()) {
+    return "retry." + std::string{defect};
+  }
+  if (const auto defect = defect_of(consumer.breaker); !defect.empty()) {
+    return "breaker." + std::string{defect};
+  }
+  for (const HandlerSpec& handler : consumer.handlers) {
+    const auto defect = handler.retry ? defect_of(*handler.retry) : std::string_view{};
+    if (!defect.empty()) return "handler '" + handler.name + "': retry." + std::string{defect};
+  }
+  if (!consumer.order) return {};
+  if (consumer.order->entity.empty() || !pointer_defect(consumer.order->entity).empty()) {
+    return "order.entity must be a JSON Pointer into the data";
+  }
+  return {};
+}
+
+}  // namespace
 
 std::string defect_of(const Consumer& consumer) {
   if (consumer.name.empty()) return "a consumer needs a name: it is part of every key";
@@ -216,7 +240,9 @@ std::string defect_of(const Consumer& consumer) {
   if (consumer.workers < 1 || consumer.workers > workers_limit) {
     return who + "workers must be from 1 to " + std::to_string(workers_limit);
   }
-  if (consumer.attempts_max < 1) return who + "attempts_max must be at least 1";
+  if (const std::string defect = defect_of_failures(consumer); !defect.empty()) {
+    return who + defect;
+  }
   if (consumer.handlers.empty()) return who + "it has no handlers";
   if (const std::string defect = defect_of(consumer.keys); !defect.empty()) return who + defect;
   std::set<std::string> names;

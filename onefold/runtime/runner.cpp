@@ -11,6 +11,8 @@
 
 #include "onefold/error.h"
 #include "onefold/runtime/connection.h"
+#include "onefold/runtime/replay_driver.h"
+#include "onefold/runtime/retry_source.h"
 #include "onefold/runtime/rules.h"
 #include "onefold/runtime/worker.h"
 
@@ -37,10 +39,12 @@ struct Runner::State {
   };
   /// Workers that are stepped in turn by one thread, over one session.
   struct Crew {
-    explicit Crew(Store& store) : connection{store} {}
+    Crew(Store& store, Clock& clock) : connection{store}, replays{store, connection, clock} {}
     Connection connection;
     std::list<Worker> workers;
-    Totals totals;  ///< What the others may know of it, under `together`.
+    ReplayDriver replays;  ///< Of the consumers whose waiting room it serves.
+    int sources = 0;       ///< Without any, its work comes from what the others set aside.
+    Totals totals;         ///< What the others may know of it, under `together`.
   };
 
   State(Store& the_store, Options the_options)
@@ -48,7 +52,10 @@ struct Runner::State {
 
   void start();
   void subscribe(const Entry& entry, ConsumerId id, ClaimMode mode, bool alone);
+  void serve_waiting(const Entry& entry, ConsumerId id);
+  void add_worker(Crew& crew, Subscription subscription, milliseconds patience);
   Crew& crew_for_another();
+  Clock& clock() const { return options.clock != nullptr ? *options.clock : system_clock(); }
   bool takes_turns() const;
   ClaimMode claim_mode(const Entry& entry) const;
   Totals loop(bool until_idle);
@@ -56,6 +63,7 @@ struct Runner::State {
   void run_crew(Crew& crew, bool until_idle);
   StepResult finish_batch(Worker& worker);
   bool finish_batches(Crew& crew);
+  bool is_idle(Crew& crew, bool sources_done) const;
   void pause(const Crew& crew);
   void publish(Crew& crew);
 
@@ -66,6 +74,7 @@ struct Runner::State {
   std::list<Crew> crews;
   Totals totals;
   std::atomic<bool> stopping{false};
+  std::atomic<int> crews_with_sources{0};  ///< That have not come to their end.
   bool started = false;
   bool waits = false;   ///< Sources may wait for more.
   std::mutex together;  ///< Guards the totals, and the calls of `notify` and `progress`.
@@ -118,6 +127,20 @@ const Totals& Runner::totals() const noexcept {
   return state_->totals;
 }
 
+std::vector<PauseRecord> Runner::paused() const {
+  std::vector<PauseRecord> paused;
+  for (const State::Crew& crew : state_->crews) {
+    for (const Worker& worker : crew.workers) {
+      const auto& why = worker.paused();
+      const bool known = why && std::ranges::any_of(paused, [&](const PauseRecord& one) {
+                           return one.consumer == why->consumer;
+                         });
+      if (why && !known) paused.push_back(*why);
+    }
+  }
+  return paused;
+}
+
 namespace {
 int workers_of(const Consumer& consumer, const SourceFactory& source) {
   return source.traits.shareable ? consumer.workers : 1;
@@ -141,42 +164,65 @@ void Runner::State::start() {
                                                .rules = rules_of(entry.consumer, entry.sources),
                                                .mode = mode},
                                               options.rule_change);
-    subscribe(entry, id, mode, alone);
+    if (!options.waiting_only) subscribe(entry, id, mode, alone);
+    serve_waiting(entry, id);
   }
   started = true;
 }
 
 void Runner::State::subscribe(const Entry& entry, ConsumerId id, ClaimMode mode, bool alone) {
-  const Notify notify = [this](const Notice& notice) {
-    const std::scoped_lock lock{together};
-    if (options.notify) options.notify(notice);
-  };
   for (const SourceFactory& source : entry.sources) {
-    subscriptions.push_back({.consumer = entry.consumer,
-                             .id = id,
-                             .source = source,
-                             .mode = mode,
-                             .id_prefixes = id_prefixes_of(entry.sources)});
     for (int i = 0; i < workers_of(entry.consumer, source); ++i) {
       Crew& crew = crew_for_another();
-      crew.workers.emplace_back(
-          subscriptions.back(), crew.connection,
-          options.clock != nullptr ? *options.clock : system_clock(),
-          Worker::Options{.patience = alone ? patience_alone : milliseconds{0},
-                          .notify = notify,
-                          .number = static_cast<std::uint32_t>(crews.size())});
+      ++crew.sources;
+      add_worker(crew,
+                 {.consumer = entry.consumer,
+                  .id = id,
+                  .source = source,
+                  .mode = mode,
+                  .id_prefixes = id_prefixes_of(entry.sources)},
+                 alone ? patience_alone : milliseconds{0});
     }
   }
 }
 
+/// What waits has a worker of its own, so that it is never in one batch with fresh events.
+void Runner::State::serve_waiting(const Entry& entry, ConsumerId id) {
+  Crew& crew = crew_for_another();
+  Decoders decoders;
+  for (const SourceFactory& source : entry.sources) decoders[source.name] = source.decoder;
+  add_worker(crew,
+             {.consumer = entry.consumer,
+              .id = id,
+              .source = retry_source(id, crew.connection, clock(), std::move(decoders)),
+              .mode = ClaimMode::claim_first,
+              .id_prefixes = id_prefixes_of(entry.sources),
+              .of_waiting = true},
+             waits ? patience_alone : milliseconds{0});
+  crew.replays.add(entry.consumer.name, id);
+}
+
+void Runner::State::add_worker(Crew& crew, Subscription subscription, milliseconds patience) {
+  const Notify notify = [this](const Notice& notice) {
+    const std::scoped_lock lock{together};
+    if (options.notify) options.notify(notice);
+  };
+  subscriptions.push_back(std::move(subscription));
+  crew.workers.emplace_back(subscriptions.back(), crew.connection, clock(),
+                            Worker::Options{.patience = patience,
+                                            .notify = notify,
+                                            .number = static_cast<std::uint32_t>(crews.size())});
+}
+
 /// Sessions cost little, threads too: each worker has its own where the database can use them.
 Runner::State::Crew& Runner::State::crew_for_another() {
-  if (crews.empty() || !takes_turns()) crews.emplace_back(store);
+  if (crews.empty() || !takes_turns()) crews.emplace_back(store, clock());
   return crews.back();
 }
 
 bool Runner::State::takes_turns() const {
-  return store.traits().single_writer || store.traits().one_thread;
+  const StoreTraits traits = store.traits();
+  return traits.single_writer || traits.one_thread || traits.one_connection;
 }
 
 /// Optimistic where each partition has one owner, so that losing a race is rare, and where other
@@ -199,6 +245,8 @@ StepResult Runner::State::finish_batch(Worker& worker) {
 Totals Runner::State::loop(bool until_idle) {
   waits = !until_idle;
   start();
+  crews_with_sources = static_cast<int>(
+      std::ranges::count_if(crews, [](const Crew& crew) { return crew.sources > 0; }));
   if (crews.size() == 1) {
     run_crew(crews.front(), until_idle);
   } else {
@@ -229,12 +277,20 @@ void Runner::State::run_threads(bool until_idle) {
 
 void Runner::State::run_crew(Crew& crew, bool until_idle) {
   while (!stopping) {
+    // First, so that what the last of them has set aside is seen below.
+    const bool sources_done = crews_with_sources == 0;
     const bool progressed = finish_batches(crew);
-    const bool finished = std::ranges::all_of(crew.workers, &Worker::at_end);
-    if (until_idle && !progressed && finished) break;
+    if (until_idle && !progressed && is_idle(crew, sources_done)) break;
     if (!progressed) pause(crew);
   }
+  if (crew.sources > 0) --crews_with_sources;
   publish(crew);  // Units of an unfinished batch have been committed, too.
+}
+
+/// Sources are at their end, and nothing is due now.
+bool Runner::State::is_idle(Crew& crew, bool sources_done) const {
+  if (!std::ranges::all_of(crew.workers, &Worker::at_end)) return false;
+  return (crew.sources > 0 || sources_done) && !crew.replays.is_running();
 }
 
 /// One batch of each worker. Returns whether any had one.
@@ -249,15 +305,16 @@ bool Runner::State::finish_batches(Crew& crew) {
       throw;
     }
   }
+  progressed = crew.replays.advance() || progressed;
   if (progressed) publish(crew);
   return progressed;
 }
 
 /// Until the first worker may go on, but never long: a signal must be noticed.
 void Runner::State::pause(const Crew& crew) {
-  if (waits && crew.workers.size() == 1 && crew.workers.front().at_rest()) {
-    return;  // Its source has waited.
-  }
+  const bool source_waited = waits && crew.sources == 1 && crew.workers.front().at_rest() &&
+                             !crew.workers.front().paused();
+  if (source_waited) return;
   std::this_thread::sleep_for(pause_when_idle);
 }
 

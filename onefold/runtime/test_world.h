@@ -122,7 +122,6 @@ class World {
   std::unique_ptr<Connection> connection;
   std::unique_ptr<Worker> worker;
 
- private:
   ConsumerId adopt() {
     const std::vector<SourceFactory> sources{broker.factory()};
     const auto housekeeping = model->housekeeping();

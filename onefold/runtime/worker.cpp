@@ -66,6 +66,10 @@ StepResult Worker::step() {
 
 /// Takes what has arrived. Bytes that could not be decoded come along, as deliveries with a defect.
 StepResult Worker::receive() {
+  if (is_paused()) {
+    if (source_) source_->receive(0, options_.patience);
+    return StepResult::idle;
+  }
   if (!source_) open_source();
   std::vector<Delivery> deliveries =
       source_->receive(subscription_.consumer.batch_max, options_.patience);
@@ -110,15 +114,24 @@ void Worker::begin() {
   unit_.restart();
   item_ = handler_ = 0;
   touched_ = false;
+  fronts_.clear();
+  trip_.reset();
   step_ = Step::claim;
 }
 
 /// Whose event is it? The inbox's unique key decides; a known key is a duplicate or a conflict.
+/// What has waited has its key already: the first to take it has the event.
 void Worker::claim() {
+  if (subscription_.of_waiting) {
+    unit_.settle_tickets(transaction_->waiting_room().take(unit_.tickets()));
+  }
   const std::vector<Evidence> wanted = unit_.wanted(recorded_at_);
   const std::vector<Claim> claims = transaction_->ledger().claim(wanted, claim_mode());
   unit_.settle_claims(claims);
   if (plan_ != Plan::optimistic) transaction_->ledger().withdraw(unit_.unheld());
+  if (subscription_.consumer.order) {
+    hold_back();
+  }
   if (plan_ == Plan::rerun) transaction_->savepoint();
   step_ = Step::handle;
 }
@@ -132,6 +145,10 @@ void Worker::handle() {
     return;
   }
   Item& item = items[item_];
+  if (overtakes(item)) {
+    put_behind(item);
+    return;
+  }
   const HandlerSpec& handler = *item.route->handlers[handler_];
   if (plan_ != Plan::rerun && handler.handle_batch) {
     const std::vector<Item*> together = those_together_with(item);
@@ -162,7 +179,7 @@ void Worker::seal() {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::permanent) throw;
     touched_ = true;
-    refuse(item, *item.route->handlers.back(), Answer::reject(error.what()));
+    refuse(item, *item.route->handlers.back(), Answer::fail(error.failure(), error.what()));
     return;
   }
   settle(item, Outcome::applied);
@@ -172,12 +189,14 @@ void Worker::seal() {
 /// The evidence, and the bytes of what is set aside, beside the change they speak of. A claim made
 /// first says "applied" already, so that only what turned out otherwise is written again.
 void Worker::record() {
+  if (!subscription_.of_waiting) pause_if_many_fail();
   Ledger& ledger = transaction_->ledger();
   const std::vector<Evidence> evidence = unit_.evidence(recorded_at_, claim_mode());
   if (!evidence.empty()) ledger.record(evidence, claim_mode());
   const std::vector<Deferral> deferrals =
       unit_.deferrals(subscription_.id, subscription_.source.name, recorded_at_);
   if (!deferrals.empty()) ledger.defer(deferrals);
+  if (subscription_.of_waiting) settle_waiting();
   step_ = Step::advance;
 }
 
@@ -187,7 +206,10 @@ void Worker::advance() {
     throw Error{ErrorKind::unavailable,
                 "the position in the database is not the one that this process has committed"};
   }
-  transaction_->ledger().advance(subscription_.id, unit_.positions());
+  // The waiting room acknowledges nothing, and has no position: its rows are its truth.
+  if (!subscription_.of_waiting) {
+    transaction_->ledger().advance(subscription_.id, unit_.positions());
+  }
   step_ = Step::commit;
 }
 
@@ -220,6 +242,11 @@ void Worker::acknowledge() {
   for (const Position& position : unit_.positions()) expected_[*position.partition] = position.next;
   for (const Settled& one : settled) ++totals_.by_outcome.at(static_cast<std::size_t>(one.outcome));
   backoff_.reset();
+  breaker_.note(unit_.items(), recorded_at_);
+  if (trip_) {
+    breaker_.forget();
+    pause_looked_at_ = {};
+  }
   unit_first_ += unit_.items().size();
   try {
     source_->acknowledge(settled);
@@ -246,7 +273,7 @@ Answer Worker::run(const HandlerSpec& handler, Item& item) {
     transaction_->verify();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::permanent) throw;
-    answer = Answer::reject(error.what());
+    answer = Answer::fail(error.failure(), error.what());
   }
   touched_ = touched_ || context.touched();
   return answer;
@@ -256,7 +283,7 @@ Answer Worker::run(const HandlerSpec& handler, Item& item) {
 std::vector<Item*> Worker::those_together_with(Item& first) const {
   std::vector<Item*> together;
   for (Item& item : unit_.items().subspan(item_)) {
-    if (item.outcome) continue;
+    if (item.outcome || overtakes(item)) continue;
     if (item.route->handlers != first.route->handlers || item.route->handlers.size() != 1) break;
     together.push_back(&item);
   }
@@ -292,17 +319,13 @@ void Worker::refuse(Item& item, const HandlerSpec& handler, const Answer& answer
   touched_ = false;
   handler_ = 0;
   item.result.clear();
-  item.failed_handler = handler.name;
-  item.errors.push_back(handler.name + ": " + answer.note);
-  ++item.attempts;
   step_ = Step::handle;
-  const bool again =
-      answer.kind == Answer::Kind::retry && item.attempts < subscription_.consumer.attempts_max;
-  if (!again) settle(item, Outcome::dead);
+  settle(item, judge(item, handler, answer));
 }
 
 void Worker::settle(Item& item, Outcome outcome) {
   item.outcome = outcome;
+  if (outcome == Outcome::deferred && !item.entity.empty()) fronts_.insert(item.entity);
   ++item_;
   handler_ = 0;
   touched_ = false;

@@ -2,9 +2,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,22 +18,15 @@
 #include "onefold/runner.h"
 #include "onefold/runtime/backoff.h"
 #include "onefold/runtime/batch.h"
+#include "onefold/runtime/breaker.h"
 #include "onefold/runtime/connection.h"
 #include "onefold/runtime/handler_call.h"
 #include "onefold/runtime/identifier.h"
 #include "onefold/runtime/step.h"
+#include "onefold/runtime/subscription.h"
 #include "onefold/source.h"
 
 namespace onefold {
-
-/// A consumer's subscription to a source, as the worker needs it. Must outlive the worker.
-struct Subscription {
-  const Consumer& consumer;
-  ConsumerId id = 0;
-  SourceFactory source;
-  ClaimMode mode = ClaimMode::claim_first;
-  std::vector<std::string> id_prefixes;  ///< Of all sources of the consumer.
-};
 
 /// Takes deliveries of one subscription through the loop: a small object without a thread: whoever
 /// owns it calls `step`. A crash is the same as throwing it away (semantics 9). Throws `Error` only
@@ -53,8 +49,10 @@ class Worker {
   Step next() const noexcept { return step_; }
   /// Nothing is in hand.
   bool at_rest() const noexcept { return step_ == Step::receive || step_ == Step::stopped; }
-  /// Nothing is in hand, and the source has handed out all there is.
-  bool at_end() const { return at_rest() && source_ && source_->at_end(); }
+  /// Nothing is in hand, and the source has handed out all there is, or must not be asked.
+  bool at_end() const { return at_rest() && (paused_ || (source_ && source_->at_end())); }
+  /// Why its consumer takes no events; absent: it does.
+  const std::optional<PauseRecord>& paused() const noexcept { return paused_; }
   const Totals& totals() const noexcept { return totals_; }
   /// What the rest of a run depends on, see worker_state.cpp.
   struct State {
@@ -86,6 +84,15 @@ class Worker {
   void settle(Item& item, Outcome outcome);
   void start_unit(std::size_t first);
 
+  // What waits, in setting_aside.cpp.
+  Outcome judge(Item& item, const HandlerSpec& handler, const Answer& answer);
+  std::chrono::milliseconds retry_pause(const RetryPolicy& policy, int attempts);
+  void hold_back();
+  bool overtakes(const Item& item) const;
+  void put_behind(Item& item);
+  void settle_waiting();
+  void pause_if_many_fail();
+  bool is_paused();
   // Failures, in failure.cpp.
   StepResult fail(const Error& error);
   void rerun();
@@ -103,12 +110,10 @@ class Worker {
   ClaimMode claim_mode() const noexcept;
   Plan base_plan() const noexcept;
 
-  // Constant after construction.
   const Subscription& subscription_;
   Connection& connection_;
   Clock& clock_;
   Options options_;
-
   Identifier identifier_;
   std::unique_ptr<Source> source_;
   Totals totals_;
@@ -125,6 +130,14 @@ class Worker {
   Plan plan_;
   std::size_t item_ = 0, handler_ = 0;  ///< Whose handlers run in the unit, and which of them.
   bool touched_ = false;                ///< That item's handlers have used the database.
+  std::set<std::string, std::less<>> fronts_;  ///< Entities of which something waits in the unit.
+  std::optional<Breaker::Trip> trip_;          ///< If the unit commits, the consumer is paused.
+
+  // What the last events say about the next ones.
+  Breaker breaker_;
+  std::optional<PauseRecord> paused_;
+  std::chrono::steady_clock::time_point pause_looked_at_{};
+  std::minstd_rand random_;  ///< For the jitter of retries.
 
   // Recovery.
   Backoff backoff_;

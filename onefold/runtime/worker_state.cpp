@@ -26,7 +26,14 @@ void add(StateDigest& digest, const Item& item) {
   };
   digest.add(item.delivery->receipt);
   digest.add(number(item.verdict) * 16 + number(item.outcome));
-  digest.add((item.committed ? 1U : 0U) + (item.conflicting != nullptr ? 2U : 0U));
+  digest.add((item.committed ? 1U : 0U) + (item.conflicting != nullptr ? 2U : 0U) +
+             (item.held ? 4U : 0U) + (item.gone ? 8U : 0U));
+  digest.add(static_cast<std::uint64_t>(item.reason));
+  if (const Waiting* waiting = item.waiting()) {
+    digest.add(static_cast<std::uint64_t>(waiting->id));
+    digest.add(static_cast<std::uint64_t>(waiting->turn));
+    digest.add(waiting->reason);
+  }
   digest.add(item.result);
   digest.add(static_cast<std::uint64_t>(item.attempts));
   digest.add(item.errors.size());
@@ -52,6 +59,7 @@ Worker::State Worker::state() const {
       digest.add(number);
     }
     add(digest, in_doubt_);
+    for (const std::string& front : fronts_) digest.add(front);
     for (const Item& item : items_) {
       add(digest, item);
       state.in_doubt = state.in_doubt || item.in_doubt.has_value();

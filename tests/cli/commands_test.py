@@ -208,7 +208,8 @@ class LookingAtEvents(ShopTest):
 
     def test_dead_list(self):
         out, err = self.onefold("dead", "list")
-        self.assertRegex(out, r"id +kind +consumer +event_id +event_type +count +last_at +error\n")
+        self.assertRegex(out, r"id +kind +class +consumer +event_id +event_type +count +attempts "
+                              r"+due_at +last_at +error\n")
         self.assertEqual(len(out.splitlines()), 6)
         self.assertNotIn("\x1b", out)
         self.assertIn("onefold dead show", err)

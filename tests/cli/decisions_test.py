@@ -63,7 +63,7 @@ class Discard(DecisionsTest):
     def test_several_need_a_yes(self):
         rows = self.dead()
         _, err = self.onefold("dead", "discard", "--all", "--reason", "x", code=64)
-        self.assertIn("discarding 5 events needs --yes where nobody can be asked", err)
+        self.assertIn("discard 5 events? That needs --yes where nobody can be asked", err)
         self.assertEqual(self.dead(), rows)
         out, _ = self.onefold("dead", "discard", "--all", "--reason", "x", "--dry-run")
         self.assertEqual(out, "would discard 5 events\n")

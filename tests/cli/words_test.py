@@ -61,6 +61,24 @@ class Mistakes(ShopTest):
                 ("dead list -o jsno", 'none of the formats here; did you mean "json"?'),
                 ("dead discard 1", "onefold dead discard needs --reason TEXT"),
                 ("dead show", "onefold dead show needs an ID"),
+                ("dead replay 1", "onefold dead replay needs --reason TEXT"),
+                ("dead replay --reason x", "needs to know"),
+                ("dead replay 1 --all --reason x", "takes numbers, or --all, but not both"),
+                ("dead replay --all --reason x --kind retry", "none of the kinds here"),
+                ("dead list --class row", 'none of the classes here; did you mean "rows"?'),
+                ("dead list --group --raw", "neither --columns nor --raw go with it"),
+                ("dead edit 1", "onefold dead edit needs --reason TEXT"),
+                ("dead edit --reason x", "onefold dead edit needs an ID"),
+                ("replay strat", 'did you mean "start"?'),
+                ("replay start --reason x", "onefold replay start needs --consumer NAME"),
+                ("replay start --consumer billing", "needs --reason TEXT"),
+                ("replay start --consumer billing --reason x --rate 0", '"0" is no rate'),
+                ("replay start --consumer billing --reason x --rate 5/m", '"5/m" is no rate'),
+                ("replay start --consumer billing --reason x --ramp 1,0", '"1,0" is no ramp'),
+                ("replay cancel x", "onefold replay cancel needs --reason TEXT"),
+                ("replay show", "onefold replay show needs an ID"),
+                ("resume --reason x", "onefold resume needs a CONSUMER"),
+                ("resume billing", "onefold resume needs --reason TEXT"),
                 ("dead show x", 'ID: "x" is no number from onefold dead list'),
                 ("inbox show 3", 'KEY: "3" is no key from onefold inbox list'),
                 ("inbox list --since yesterday", "write 90s, 15m, 1h or 7d for so long ago"),
@@ -152,7 +170,7 @@ class Completion(ShopTest):
         self.assertNotIn("--help", self.complete(""))
         self.assertEqual(self.complete("sta"), ["status"])
         self.assertEqual(set(self.complete("dead", "")),
-                         {"list", "show", "discard", "export", "import"})
+                         {"list", "show", "replay", "edit", "discard", "export", "import"})
         self.assertEqual(self.complete("dead", "list", "--no-h"), ["--no-headers"])
         self.assertEqual(self.complete("dead", "list", "-o", "js"), ["json", "jsonl"])
         self.assertEqual(self.complete("dead", "list", "-o", "json", "--kind", "con"), ["conflict"])
@@ -160,6 +178,10 @@ class Completion(ShopTest):
         self.assertEqual(self.complete("completion", ""), ["bash", "zsh", "fish"])
         self.assertEqual(self.complete("dead", "import", "onef"), ["onefold.toml"])
         self.assertEqual(self.complete("dead", "import", "--dry"), ["--dry-run"])
+        self.assertEqual(set(self.complete("replay", "")),
+                         {"start", "list", "show", "pause", "resume", "cancel"})
+        self.assertEqual(self.complete("dead", "replay", "--class", "ro"), ["rows"])
+        self.assertEqual(self.complete("dead", "edit", "--file", "onef"), ["onefold.toml"])
 
     def test_other_shells_know_all_commands(self):
         for shell in ("zsh", "fish"):
@@ -205,7 +227,8 @@ class Watch(ShopTest):
         process = subprocess.Popen([onefold_cli.PROGRAM, "status", "--watch", "1", "-o", "json"],
                                    cwd=self.folder, stdout=subprocess.PIPE, text=True)
         for _ in range(2):
-            self.assertEqual(json.loads(process.stdout.readline()), {"consumers": []})
+            self.assertEqual(json.loads(process.stdout.readline()),
+                             {"consumers": [], "replays": []})
         process.terminate()
         self.assertEqual(process.wait(timeout=60), 0)
         process.stdout.close()

@@ -146,10 +146,12 @@ TEST_P(RecordsContract, DeferredRowsComeWithoutTheirBytesIfNobodyWantsThem) {
 }
 
 TEST_P(RecordsContract, ConsumersAreListedByName) {
-  adopt("archive");
+  const ConsumerId archive = adopt("archive");
   const auto consumers = records()->consumers();
   ASSERT_EQ(consumers.size(), 2U);
   EXPECT_EQ(consumers[0].name, "archive");
+  EXPECT_EQ(consumers[0].id, archive);
+  EXPECT_EQ(consumers[1].id, consumer());
   EXPECT_EQ(consumers[1].name, "billing");
   EXPECT_EQ(consumers[1].rules, "identity = uuid\n");
   EXPECT_EQ(consumers[1].mode, "claim-first");

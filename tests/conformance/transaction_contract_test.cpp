@@ -198,6 +198,29 @@ TEST_P(TransactionContract, ANewSavepointReplacesThePreviousOne) {
   EXPECT_EQ(committed_amount("a"), 1);
 }
 
+/// What the database did not refuse, we do: it must not go on to the next event meanwhile.
+TEST_P(TransactionContract, AWrongRowCountIsUndoneWithAllOfItsEvent) {
+  commit([&](Transaction& transaction) {
+    transaction.savepoint();
+    insert(transaction, "kept", 1);
+    transaction.savepoint();
+    EXPECT_EQ(failure_by_savepoint(
+                  transaction,
+                  [&] {
+                    Statements& sql = transaction.statements();
+                    sql.execute(insert_cell,
+                                {{"name", std::string{"a"}}, {"amount", std::int64_t{1}}}, 1);
+                    sql.execute(update_cell,
+                                {{"name", std::string{"none"}}, {"amount", std::int64_t{2}}}, 1);
+                  }),
+              ErrorKind::permanent);
+    transaction.rollback_to_savepoint();
+    EXPECT_FALSE(amount_of(transaction, "a").has_value());
+  });
+  EXPECT_FALSE(committed_amount("a").has_value());
+  EXPECT_EQ(committed_amount("kept"), 1);
+}
+
 TEST_P(TransactionContract, TheSavepointHealsAPermanentError) {
   commit([&](Transaction& transaction) { insert(transaction, "a", 1); });
   commit([&](Transaction& transaction) {

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "onefold/housekeeping.h"
+#include "onefold/replays.h"
+#include "onefold/runs.h"
 
 namespace onefold::faults {
 
@@ -88,12 +90,16 @@ struct Connection {
   }
 };
 
-class FaultyTransaction final : public Transaction, public Ledger, public Statements {
+class FaultyTransaction final : public Transaction,
+                                public Ledger,
+                                public WaitingRoom,
+                                public Statements {
  public:
   FaultyTransaction(std::shared_ptr<Connection> connection, std::unique_ptr<Transaction> inner)
       : connection_{std::move(connection)}, inner_{std::move(inner)} {}
 
   Ledger& ledger() override { return *this; }
+  WaitingRoom& waiting_room() override { return *this; }
   Statements& statements() override { return *this; }
 
   std::vector<Claim> claim(std::span<const Evidence> wanted, ClaimMode mode) override {
@@ -110,6 +116,24 @@ class FaultyTransaction final : public Transaction, public Ledger, public Statem
   }
   void advance(ConsumerId consumer, std::span<const Position> positions) override {
     call(Call::advance, [&] { inner_->ledger().advance(consumer, positions); });
+  }
+  std::vector<Claim> take(std::span<const Waiting* const> events) override {
+    return call(Call::take, [&] { return inner_->waiting_room().take(events); });
+  }
+  void leave(std::span<const std::int64_t> ids) override {
+    call(Call::leave, [&] { inner_->waiting_room().leave(ids); });
+  }
+  std::vector<bool> blocked(ConsumerId consumer, std::span<const Front> fronts) override {
+    return call(Call::blocked, [&] { return inner_->waiting_room().blocked(consumer, fronts); });
+  }
+  void pause(const Pause& pause) override {
+    call(Call::pause, [&] { inner_->waiting_room().pause(pause); });
+  }
+  void probed(ConsumerId consumer, bool worked, std::chrono::milliseconds next_in) override {
+    call(Call::probed, [&] { inner_->waiting_room().probed(consumer, worked, next_in); });
+  }
+  void tally(std::span<const ReplayTally> tallies) override {
+    call(Call::tally, [&] { inner_->waiting_room().tally(tallies); });
   }
   void execute(std::string_view sql, Parameters parameters,
                std::optional<std::int64_t> expected_rows) override {
@@ -208,6 +232,12 @@ class FaultySession final : public Session {
   std::optional<std::int32_t> scope(const ScopeName& name) override {
     return connection_->call(Call::scope, [&] { return inner_->scope(name); });
   }
+  Due due(const DueQuery& query) override {
+    return connection_->call(Call::due, [&] { return inner_->due(query); });
+  }
+  std::optional<PauseRecord> pause(ConsumerId consumer) override {
+    return connection_->call(Call::is_paused, [&] { return inner_->pause(consumer); });
+  }
 
  private:
   std::shared_ptr<Connection> connection_;
@@ -228,6 +258,8 @@ class FaultyStore final : public Store {
   std::unique_ptr<Housekeeping> housekeeping() override { return inner_.housekeeping(); }
   std::unique_ptr<Records> records() override { return inner_.records(); }
   std::unique_ptr<Decisions> decisions() override { return inner_.decisions(); }
+  std::unique_ptr<Replays> replays() override { return inner_.replays(); }
+  std::unique_ptr<Runs> runs() override { return inner_.runs(); }
 
  private:
   Store& inner_;

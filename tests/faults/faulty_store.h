@@ -25,6 +25,12 @@ enum class Call {
   record,
   defer,
   advance,
+  take,
+  leave,
+  blocked,
+  pause,
+  probed,
+  tally,
   execute,
   change,
   query,
@@ -33,6 +39,8 @@ enum class Call {
   commit,
   positions,
   scope,
+  due,
+  is_paused,  ///< `Session::pause`.
 };
 
 /// How a COMMIT can end otherwise than well.

@@ -53,6 +53,29 @@ Answer ask_for_retries(const Event& /*event*/, Context& /*context*/) {
   return Answer::retry("not yet");
 }
 
+namespace {
+
+bool has_b(Context& context) {
+  const Rows rows =
+      context.sql().query("SELECT amount FROM cell WHERE name = :name", {{"name", "B"}});
+  return std::get<std::int64_t>(rows.front().front()) > 0;
+}
+
+}  // namespace
+
+Answer credit_after_b(const Event& event, Context& context) {
+  return has_b(context) ? credit(event, context) : Answer::retry("there is nothing in B yet");
+}
+
+Answer credit_and_ask_for_b(const Event& event, Context& context) {
+  credit(event, context);
+  return has_b(context) ? Answer::done() : Answer::retry("there is nothing in B yet");
+}
+
+Answer replace_after_b(const Event& event, Context& context) {
+  return has_b(context) ? replace(event, context) : Answer::retry("there is nothing in B yet");
+}
+
 Answer swallow_a_failure(const Event& event, Context& context) {
   add(context, Fields{event}.int64("/n"), event.subject);
   try {

@@ -18,6 +18,12 @@ Answer count_most(const Event& event, Context& context);
 /// Refuses without having touched the database: for ever, or as a retry.
 Answer reject(const Event& event, Context& context);
 Answer ask_for_retries(const Event& event, Context& context);
+/// As `credit`, once there is something in cell B; until then it asks for a retry, before or after
+/// it has touched what it changes.
+Answer credit_after_b(const Event& event, Context& context);
+Answer credit_and_ask_for_b(const Event& event, Context& context);
+/// As `replace`, and asks for B as `credit_after_b` does.
+Answer replace_after_b(const Event& event, Context& context);
 /// Ignores that its statement has failed.
 Answer swallow_a_failure(const Event& event, Context& context);
 /// As if it had ended the transaction.

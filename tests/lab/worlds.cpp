@@ -32,11 +32,6 @@ Consumer billing(std::size_t batch_max) {
   return consumer;
 }
 
-namespace {
-
-const Cells empty_cells{{"A", 0}, {"B", 0}, {"C", 0}};
-
-/// 3 events and a duplicate; two workers; batches of two.
 WorldSpec payments(std::string name, SourceClass source) {
   return {.name = std::move(name),
           .consumer = billing(2),
@@ -45,6 +40,15 @@ WorldSpec payments(std::string name, SourceClass source) {
           .source = source,
           .expected = Expected{.cells = {{"A", 20}, {"B", 10}}}};
 }
+
+Delivery typed(Delivery delivery, const std::string& type) {
+  delivery.event.type = type;
+  return delivery;
+}
+
+namespace {
+
+const Cells empty_cells{{"A", 0}, {"B", 0}, {"C", 0}};
 
 /// A batch of three, of which the second is refused after it has touched the database.
 WorldSpec refusal(std::string name, SourceClass source) {
@@ -55,11 +59,6 @@ WorldSpec refusal(std::string name, SourceClass source) {
   world.expected = Expected{.cells = {{"A", 10}, {"B", 10}}, .set_aside = {{"bad", "dead"}}};
   world.must_reach = {Landmark::rerun, Landmark::dead_letter};
   return world;
-}
-
-Delivery typed(Delivery delivery, const std::string& type) {
-  delivery.event.type = type;
-  return delivery;
 }
 
 }  // namespace
@@ -134,6 +133,7 @@ namespace {
 /// Every way for an event to be set aside.
 std::vector<WorldSpec> of_dead_letters() {
   WorldSpec kinds = payments("p9_dead_letters_queue", SourceClass::queue);
+  kinds.consumer.retry.attempts = 1;
   kinds.consumer.batch_max = 3;
   kinds.consumer.on({.name = "reject", .type = "no", .handle = reject});
   kinds.consumer.on({.name = "retry", .type = "later", .handle = ask_for_retries});
@@ -338,8 +338,8 @@ std::vector<WorldSpec> of_dialects() {
 
 std::vector<WorldSpec> all() {
   std::vector<WorldSpec> worlds;
-  for (const auto& some :
-       {of_effects(), of_answers(), of_refusals(), of_restores(), of_identities(), of_dialects()}) {
+  for (const auto& some : {of_effects(), of_answers(), of_refusals(), of_restores(),
+                           of_identities(), of_dialects(), of_waiting(), of_waiting_in_order()}) {
     worlds.insert(worlds.end(), some.begin(), some.end());
   }
   return worlds;

@@ -5,6 +5,7 @@
 
 #include "onefold/error.h"
 #include "tests/faults/scripted_source.h"
+#include "tests/lab/worlds.h"
 
 namespace onefold::mutants {
 namespace {
@@ -124,6 +125,8 @@ std::vector<WorldSpec> of_failures(SourceClass source, const std::string& kind) 
     return event.id == "never" ? Answer::retry("not yet") : add_ten(event, context);
   });
   retry.workers = 1;
+  retry.waiters = 1;
+  retry.consumer.retry.attempts = 2;
   retry.expected->set_aside = {{"never", "dead"}};
   WorldSpec conflict = world("conflict_" + kind, source,
                              {payment("a"), payment("a", "A", R"({"other":1})"), payment("b"),
@@ -231,6 +234,8 @@ std::vector<lab::WorldSpec> worlds() {
   append(of_handlers());
   append({of_scopes(SourceClass::queue, "queue"), of_scopes(SourceClass::owned_log, "log")});
   append(of_keys());
+  append(lab::worlds::of_waiting());
+  append(lab::worlds::of_waiting_in_order());
   append(of_two_workers());  // Last: they have by far the most schedules.
   return all;
 }

@@ -235,6 +235,16 @@ std::string defect_of(const Options& options) {
   return identity_defect(options.identity);
 }
 
+Decode decoder_of(const Options& options) {
+  return [intake = std::make_shared<Intake>(options)](std::string_view bytes, Delivery& delivery) {
+    const std::optional<Position> position = delivery.position;
+    Element element;
+    element.bytes = bytes;
+    intake->deliver(element, delivery);
+    if (position) intake->place(delivery, *position);
+  };
+}
+
 }  // namespace
 
 SourceFactory source(Options options) {
@@ -248,6 +258,7 @@ SourceFactory source(Options options) {
   factory.identity = identity_text(options);
   factory.attributes = attributes_text(options);
   if (!options.id_prefix.empty()) factory.id_prefixes.push_back(options.id_prefix);
+  factory.decoder = [options] { return decoder_of(options); };
   if (options.path == "-") {
     factory.traits = input_traits;
     factory.open = [options](SourceContext context) {

@@ -5,6 +5,8 @@
 #include "onefold/decisions.h"
 #include "onefold/housekeeping.h"
 #include "onefold/records.h"
+#include "onefold/replays.h"
+#include "onefold/runs.h"
 
 namespace onefold::lab {
 namespace {
@@ -15,6 +17,7 @@ class FallibleTransaction final : public Transaction {
       : real_{std::move(real)}, script_{script} {}
 
   Ledger& ledger() override { return real_->ledger(); }
+  WaitingRoom& waiting_room() override { return real_->waiting_room(); }
   Statements& statements() override { return real_->statements(); }
   void verify() override { real_->verify(); }
   void savepoint() override { real_->savepoint(); }
@@ -51,6 +54,8 @@ class FallibleSession final : public Session {
     return real_->positions(consumer, source);
   }
   std::optional<std::int32_t> scope(const ScopeName& name) override { return real_->scope(name); }
+  Due due(const DueQuery& query) override { return real_->due(query); }
+  std::optional<PauseRecord> pause(ConsumerId consumer) override { return real_->pause(consumer); }
 
  private:
   std::unique_ptr<Session> real_;
@@ -70,6 +75,12 @@ std::unique_ptr<Records> FallibleStore::records() {
 }
 std::unique_ptr<Decisions> FallibleStore::decisions() {
   return store_.decisions();
+}
+std::unique_ptr<Replays> FallibleStore::replays() {
+  return store_.replays();
+}
+std::unique_ptr<Runs> FallibleStore::runs() {
+  return store_.runs();
 }
 
 }  // namespace onefold::lab

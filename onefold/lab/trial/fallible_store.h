@@ -23,6 +23,8 @@ class FallibleStore final : public Store {
   std::unique_ptr<Housekeeping> housekeeping() override;
   std::unique_ptr<Records> records() override;
   std::unique_ptr<Decisions> decisions() override;
+  std::unique_ptr<Replays> replays() override;
+  std::unique_ptr<Runs> runs() override;
 
  private:
   Store& store_;

@@ -8,17 +8,10 @@
 #include "onefold/stores/mariadb/health.h"
 #include "onefold/stores/mariadb/ledger.h"
 #include "onefold/stores/mariadb/records.h"
+#include "onefold/stores/mariadb/waiting_room.h"
 
 namespace onefold::mariadb {
 namespace {
-
-std::optional<DeferralReason> reason_from(std::string_view name) {
-  for (const DeferralReason each :
-       {DeferralReason::dead, DeferralReason::quarantine, DeferralReason::conflict}) {
-    if (name == to_string(each)) return each;
-  }
-  return std::nullopt;
-}
 
 Evidence evidence_of(const InboxRecord& record) {
   return {.key = record.key,
@@ -43,11 +36,17 @@ class DatabaseDecisions final : public Decisions {
                                      const Decision& decision) override;
   std::vector<ImportAnswer> import_deferred(std::span<const ImportedDeferral> rows,
                                             const Decision& decision, bool trial) override;
+  std::vector<ReplayAnswer> replay(std::span<const std::int64_t> ids,
+                                   const Decision& decision) override;
+  bool edit(const EditedEvent& edited, const Decision& decision) override;
+  bool resume(std::string_view consumer, const Decision& decision) override;
   std::vector<AuditRecord> audit(const AuditFilter& filter) override;
 
  private:
+  std::optional<DeferredRecord> locked_row(std::int64_t id);
   DiscardAnswer discard_one(std::int64_t id, const Decision& decision);
-  void finish_claim(const Key& key, std::int64_t id);
+  void discard_row(const DeferredRecord& row, std::string_view result);
+  ReplayAnswer replay_one(std::int64_t id, const Decision& decision);
   ImportAnswer import_one(const ImportedDeferral& row, const Decision& decision);
   bool is_known(const ImportedDeferral& row);
   void insert(const ImportedDeferral& row, DeferralReason reason);
@@ -66,37 +65,90 @@ std::vector<DiscardAnswer> DatabaseDecisions::discard(std::span<const std::int64
   return answers;
 }
 
-DiscardAnswer DatabaseDecisions::discard_one(std::int64_t id, const Decision& decision) {
-  // Somebody else may be settling it: then he is waited for, and the row is gone.
+/// Somebody else may be settling it: then he is waited for, and the row is gone. It is always
+/// locked before its claims.
+std::optional<DeferredRecord> DatabaseDecisions::locked_row(std::int64_t id) {
   Statement& lock = connection_.own("SELECT 1 FROM onefold_deferred WHERE id = ? FOR UPDATE");
   lock.run(ParameterRows{1}.integer(id));
-  if (!lock.step()) return DiscardAnswer::gone;
+  if (!lock.step()) return std::nullopt;
   lock.finish();
   DeferredFilter this_one;
   this_one.id = id;
   this_one.with_raw = false;
-  const DeferredRecord row = select_deferred(connection_, this_one).at(0);
-  if (row.reason != to_string(DeferralReason::conflict)) {
-    finish_claim(row.key, id);
-    for (const Key& key : row.further_keys) finish_claim(key, id);
-  }
-  connection_.own("DELETE FROM onefold_deferred WHERE id = ?").run(ParameterRows{1}.integer(id));
-  insert_audit(connection_, decision.who, "discard", audit_detail(row, decision));
+  return std::move(select_deferred(connection_, this_one).at(0));
+}
+
+DiscardAnswer DatabaseDecisions::discard_one(std::int64_t id, const Decision& decision) {
+  const auto row = locked_row(id);
+  if (!row) return DiscardAnswer::gone;
+  discard_row(*row, {});
+  insert_audit(connection_, decision.who, "discard", audit_detail(*row, decision));
   return DiscardAnswer::discarded;
 }
 
-void DatabaseDecisions::finish_claim(const Key& key, std::int64_t id) {
-  const std::int64_t changed = connection_
-                                   .own(
-                                       "UPDATE onefold_inbox SET waiting = 0 "
-                                       "WHERE scope = ? AND event_key = ? AND waiting = 1")
-                                   .run(ParameterRows{2}.integer(key.scope).blob(key.bytes));
-  if (changed == 1) return;
-  throw Error{
-      ErrorKind::bad_configuration,
-      fmt::format("number {} has no waiting claim in the inbox, which only a change by hand "
-                  "can bring about; nothing was discarded",
-                  id)};
+void DatabaseDecisions::discard_row(const DeferredRecord& row, std::string_view result) {
+  if (row.reason != to_string(DeferralReason::conflict)) {
+    finish_claim(connection_, row.key, row.id, result);
+    for (const Key& key : row.further_keys) finish_claim(connection_, key, row.id, result);
+  }
+  connection_.own("DELETE FROM onefold_deferred WHERE id = ?")
+      .run(ParameterRows{1}.integer(row.id));
+  if (row.replay.empty()) return;
+  connection_.own("UPDATE onefold_replay SET gone = gone + 1 WHERE id = ?")
+      .run(ParameterRows{1}.text(row.replay));
+}
+
+std::vector<ReplayAnswer> DatabaseDecisions::replay(std::span<const std::int64_t> ids,
+                                                    const Decision& decision) {
+  OwnTransaction transaction{connection_};
+  std::vector<ReplayAnswer> answers;
+  answers.reserve(ids.size());
+  for (const std::int64_t id : ids) answers.push_back(replay_one(id, decision));
+  transaction.commit();
+  return answers;
+}
+
+ReplayAnswer DatabaseDecisions::replay_one(std::int64_t id, const Decision& decision) {
+  const auto row = locked_row(id);
+  if (!row) return ReplayAnswer::gone;
+  if (const auto answer = objection_to_replay(*row)) return *answer;
+  connection_
+      .own(
+          "UPDATE onefold_deferred SET attempts = 0, "
+          "due_at = CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS INTEGER) WHERE id = ?")
+      .run(ParameterRows{1}.integer(id));
+  insert_audit(connection_, decision.who, "replay", audit_detail(*row, decision));
+  return ReplayAnswer::due;
+}
+
+bool DatabaseDecisions::edit(const EditedEvent& edited, const Decision& decision) {
+  OwnTransaction transaction{connection_};
+  const auto original = locked_row(edited.of);
+  if (!original) return false;
+  const EditedRow row{*original, edited};
+  if (is_known(row.imported)) return false;
+  discard_row(*original, edited_result(edited));
+  insert_audit(connection_, decision.who, "edit", audit_detail(*original, edited, decision));
+  insert(row.imported, DeferralReason::dead);
+  connection_
+      .own(
+          "UPDATE onefold_deferred SET "
+          "due_at = CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS INTEGER) "
+          "WHERE scope = ? AND event_key = ?")
+      .run(ParameterRows{2}.integer(edited.key.scope).blob(edited.key.bytes));
+  transaction.commit();
+  return true;
+}
+
+bool DatabaseDecisions::resume(std::string_view consumer, const Decision& decision) {
+  OwnTransaction transaction{connection_};
+  const std::string name{consumer};
+  const std::int64_t gone = connection_.own("DELETE FROM onefold_pause WHERE consumer = ?")
+                                .run(ParameterRows{1}.integer(number_of(name)));
+  if (gone != 1) return false;
+  insert_audit(connection_, decision.who, "resume", audit_detail_of(name, {}, decision));
+  transaction.commit();
+  return true;
 }
 
 std::vector<ImportAnswer> DatabaseDecisions::import_deferred(std::span<const ImportedDeferral> rows,
@@ -110,7 +162,7 @@ std::vector<ImportAnswer> DatabaseDecisions::import_deferred(std::span<const Imp
 }
 
 ImportAnswer DatabaseDecisions::import_one(const ImportedDeferral& row, const Decision& decision) {
-  const auto reason = reason_from(row.deferred.reason);
+  const auto reason = deferral_reason_from(row.deferred.reason);
   if (!reason) {
     throw Error{ErrorKind::permanent, "the reason of a row to import is none that is known"};
   }
@@ -159,16 +211,22 @@ void DatabaseDecisions::insert(const ImportedDeferral& row, DeferralReason reaso
                           .source = record.source,
                           .delivery = &delivery,
                           .reason = reason,
+                          .entity = record.entity,
                           .handler = record.handler,
                           .errors = record.errors,
                           .attempts = record.attempts,
                           .recorded_at = record.first_at,
                           .further_keys = record.further_keys};
   ledger.defer({&deferral, 1});
-  connection_.own("UPDATE onefold_deferred SET count = ?, last_at = ? WHERE id = LAST_INSERT_ID()")
-      .run(ParameterRows{2}
-               .integer(record.count)
-               .integer(record.last_at.time_since_epoch().count()));
+  ParameterRows rest{5};
+  rest.integer(record.count).integer(record.last_at.time_since_epoch().count());
+  rest.text(record.failure);
+  record.due_at ? rest.integer(record.due_at->time_since_epoch().count()) : rest.null();
+  connection_
+      .own(
+          "UPDATE onefold_deferred SET count = ?, last_at = ?, failure = ?, due_at = ?, "
+          "decoded = ? WHERE id = LAST_INSERT_ID()")
+      .run(rest.integer(record.decoded ? 1 : 0));
 }
 
 ConsumerId DatabaseDecisions::number_of(const std::string& consumer) {

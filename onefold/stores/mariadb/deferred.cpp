@@ -11,9 +11,16 @@ constexpr const char* insert_sql =
     "INSERT INTO onefold_deferred (scope, event_key, fingerprint, consumer, reason, handler, "
     "errors, attempts, count, source, incarnation, partition_name, at_high, at_low, next_high, "
     "next_low, event_id, event_source, event_type, event_subject, event_time, content_type, "
-    "headers, raw, first_at, last_at, further_keys) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-constexpr std::size_t insert_columns = 26;
+    "headers, raw, first_at, last_at, further_keys, failure, entity, due_at, decoded, data) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+    "?, "
+    "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS INTEGER) + ?, ?, ?)";
+constexpr std::size_t insert_columns = 31;
+
+constexpr const char* again_sql =
+    "UPDATE onefold_deferred SET replay = IF(? = 1, replay, NULL), reason = ?, failure = ?, "
+    "handler = ?, errors = ?, attempts = ?, entity = ?, "
+    "due_at = CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS INTEGER) + ?, last_at = ? WHERE id = ?";
 
 constexpr const char* repeat_conflict_sql =
     "UPDATE onefold_deferred SET count = count + 1, last_at = ? "
@@ -28,10 +35,28 @@ constexpr const char* select_sql =
     "d.attempts, d.count, d.source, d.incarnation, d.partition_name, d.at_high, d.at_low, "
     "d.next_high, d.next_low, d.event_id, d.event_source, d.event_type, d.event_subject, "
     "d.event_time, d.content_type, d.headers, IF(?, d.raw, NULL), d.first_at, d.last_at, "
-    "d.further_keys FROM onefold_deferred d JOIN onefold_consumer c ON c.id = d.consumer "
+    "d.further_keys, d.failure, d.entity, d.turn, d.due_at, d.replay, d.decoded, "
+    "IF(?, d.data, NULL) FROM onefold_deferred d JOIN onefold_consumer c ON c.id = d.consumer "
     "WHERE d.id > ? AND (? = 0 OR d.id = ?) AND (? = 0 OR (d.scope = ? AND d.event_key = ?)) "
     "AND (? = 0 OR c.name = ?) AND (? = 0 OR d.reason = ?) AND (? = 0 OR d.last_at >= ?) "
-    "AND (? = 0 OR d.event_id = ?) ORDER BY d.id LIMIT ?";
+    "AND (? = 0 OR d.event_id = ?) AND (? = 0 OR d.handler = ?) AND (? = 0 OR d.failure = ?) "
+    "AND (? = 0 OR d.event_type = ?) AND (? = 0 OR d.source = ?) AND (? = 0 OR d.id <= ?) "
+    "ORDER BY d.id LIMIT ?";
+
+std::string_view failure_of(const Deferral& deferral) {
+  const bool failed =
+      deferral.reason == DeferralReason::dead || deferral.reason == DeferralReason::retry;
+  return failed ? to_string(deferral.failure) : "";
+}
+
+/// From now on, in microseconds.
+void bind_wait(ParameterRows& row, const Deferral& deferral) {
+  if (deferral.reason == DeferralReason::retry) {
+    row.integer(std::chrono::microseconds{deferral.due_in}.count());
+  } else {
+    row.null();
+  }
+}
 
 std::int64_t microseconds(Timestamp time) noexcept {
   return time.time_since_epoch().count();
@@ -82,7 +107,30 @@ DeferredRecord record_of(const Statement& row) {
   record.first_at = time_at(row, 25);
   record.last_at = time_at(row, 26);
   record.further_keys = keys_from(row.blob_at(27));
+  record.failure = row.text_at(28);
+  record.entity = row.text_at(29);
+  record.turn = row.integer_at(30);
+  if (!row.is_null(31)) record.due_at = time_at(row, 31);
+  record.replay = row.text_at(32);
+  record.decoded = row.integer_at(33) != 0;
+  if (!row.is_null(34)) record.event.data = row.text_at(34);
   return record;
+}
+
+/// What was taken out of the waiting room goes back, and keeps what it came with.
+void defer_again(Connection& connection, const Deferral& deferral) {
+  const std::string errors = json_of_errors(deferral.errors);
+  const bool goes_on =
+      deferral.reason == DeferralReason::retry || deferral.reason == DeferralReason::behind;
+  ParameterRows row{10};
+  row.integer(goes_on ? 1 : 0).text(to_string(deferral.reason)).text(failure_of(deferral));
+  row.text(deferral.handler).text(errors).integer(deferral.attempts);
+  row.text_or_null(deferral.entity);
+  bind_wait(row, deferral);
+  row.integer(microseconds(deferral.recorded_at)).integer(deferral.waiting->id);
+  connection.require_room(row);
+  if (connection.own(again_sql).run(row) == 1) return;
+  throw Error{ErrorKind::contention, "MariaDB: an event that was taken does not wait any more"};
 }
 
 /// Whether there is such a row, which then has been counted.
@@ -108,6 +156,7 @@ void bind_choice(ParameterRows& row, const std::string& text) {
 }  // namespace
 
 void insert_deferred(Connection& connection, const Deferral& deferral) {
+  if (deferral.waiting != nullptr) return defer_again(connection, deferral);
   const Delivery& delivery = *deferral.delivery;
   const Event& event = delivery.event;
   const std::string errors = json_of_errors(deferral.errors);
@@ -131,6 +180,10 @@ void insert_deferred(Connection& connection, const Deferral& deferral) {
   row.text(event.content_type).text(headers).text(delivery.raw);
   row.integer(microseconds(deferral.recorded_at)).integer(microseconds(deferral.recorded_at));
   further_keys.empty() ? row.null() : row.blob(further_keys);
+  row.text(failure_of(deferral)).text_or_null(deferral.entity);
+  bind_wait(row, deferral);
+  row.integer(delivery.defect.empty() ? 1 : 0);
+  event.data ? row.text(*event.data) : row.null();
   connection.require_room(row);
   if (connection.own(insert_sql).run_tolerating(row, ER_DUP_ENTRY) == 0) return;
   // A rival has committed it while we waited, or there is one of other data.
@@ -141,16 +194,21 @@ void insert_deferred(Connection& connection, const Deferral& deferral) {
 
 std::vector<DeferredRecord> select_deferred(Connection& connection, const DeferredFilter& filter) {
   Statement& select = connection.own(select_sql);
-  ParameterRows row{16};
+  ParameterRows row{27};
   const Key key = filter.key.value_or(Key{});
   const Timestamp since = filter.since.value_or(Timestamp{});
-  row.integer(filter.with_raw ? 1 : 0).integer(filter.after);
+  row.integer(filter.with_raw ? 1 : 0).integer(filter.with_raw ? 1 : 0).integer(filter.after);
   row.integer(filter.id ? 1 : 0).integer(filter.id.value_or(0));
   row.integer(filter.key ? 1 : 0).integer(key.scope).blob(key.bytes);
   bind_choice(row, filter.consumer);
   bind_choice(row, filter.reason);
   row.integer(filter.since ? 1 : 0).integer(microseconds(since));
   bind_choice(row, filter.event_id);
+  bind_choice(row, filter.handler);
+  bind_choice(row, filter.failure);
+  bind_choice(row, filter.event_type);
+  bind_choice(row, filter.source);
+  row.integer(filter.up_to ? 1 : 0).integer(filter.up_to.value_or(0));
   row.integer(static_cast<std::int64_t>(filter.limit));
   select.run(row);
   std::vector<DeferredRecord> records;

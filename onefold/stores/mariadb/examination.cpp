@@ -83,8 +83,10 @@ void examine_server(Connection& connection, std::vector<Finding>& found) {
 /// Preparing asks for the privileges, too, and changes nothing.
 void examine_privileges(Connection& connection, std::vector<Finding>& found) {
   bool complete = true;
-  for (const char* table : {"onefold_consumer", "onefold_batch", "onefold_scope", "onefold_inbox",
-                            "onefold_deferred", "onefold_position", "onefold_audit"}) {
+  for (const char* table :
+       {"onefold_consumer", "onefold_batch", "onefold_scope", "onefold_inbox", "onefold_deferred",
+        "onefold_position", "onefold_audit", "onefold_pause", "onefold_replay", "onefold_run",
+        "onefold_careful", "onefold_suspect"}) {
     for (const char* pattern :
          {"SELECT 1 FROM {}", "INSERT INTO {} VALUES ()", "DELETE FROM {} WHERE 1 = 0"}) {
       const std::string defect = statement_defect(

@@ -170,6 +170,34 @@ ErrorKind kind_of(unsigned int code, Origin origin) noexcept {
   return ErrorKind::permanent;
 }
 
+FailureClass class_of(unsigned int code) noexcept {
+  switch (code) {
+    case ER_DUP_ENTRY:
+    case ER_DUP_ENTRY_WITH_KEY_NAME:
+    case ER_DUP_KEY:
+    case ER_BAD_NULL_ERROR:
+    case ER_NO_DEFAULT_FOR_FIELD:
+    case ER_NO_REFERENCED_ROW:
+    case ER_NO_REFERENCED_ROW_2:
+    case ER_ROW_IS_REFERENCED:
+    case ER_ROW_IS_REFERENCED_2:
+    case ER_CONSTRAINT_FAILED:
+      return FailureClass::constraint;
+    case ER_DATA_TOO_LONG:
+    case ER_WARN_DATA_OUT_OF_RANGE:
+    case ER_DATA_OUT_OF_RANGE:
+    case ER_TRUNCATED_WRONG_VALUE:
+    case ER_TRUNCATED_WRONG_VALUE_FOR_FIELD:
+    case ER_DIVISION_BY_ZERO:
+    case ER_INVALID_CHARACTER_STRING:
+    case ER_CANNOT_CONVERT_CHARACTER:
+    case WARN_DATA_TRUNCATED:
+      return FailureClass::data;
+    default:
+      return FailureClass::statement;
+  }
+}
+
 std::string words_of(const Reason& reason, Origin origin) {
   const std::string number = fmt::format(" (MariaDB error {}, {})", reason.code, reason.state);
   if (reason.code == ER_DUP_ENTRY || reason.code == ER_DUP_ENTRY_WITH_KEY_NAME) {
@@ -192,7 +220,8 @@ std::string words_of(const Reason& reason, Origin origin) {
 void fail(const Reason& reason, Origin origin, std::string_view doing) {
   const ErrorKind kind = kind_of(reason.code, origin);
   throw Error{kind,
-              fmt::format("{} while {}{}", words_of(reason, origin), doing, advice(kind, origin))};
+              fmt::format("{} while {}{}", words_of(reason, origin), doing, advice(kind, origin)),
+              class_of(reason.code)};
 }
 
 }  // namespace onefold::mariadb

@@ -30,6 +30,8 @@ Reason reason_of(::st_mysql_stmt* statement);
 
 /// Decides by number and origin, never by text (B04).
 ErrorKind kind_of(unsigned int code, Origin origin) noexcept;
+/// What a handler's own failure is.
+FailureClass class_of(unsigned int code) noexcept;
 /// The connection is gone, or about to be.
 bool is_lost(unsigned int code) noexcept;
 

@@ -90,6 +90,19 @@ std::string probe_sql(std::span<const Key> keys) {
   return sql += ')';
 }
 
+void read_claims(Connection& connection, std::span<const Key> keys, std::map<Key, Claim>& found) {
+  TextRows rows =
+      connection.query(connection.qualified(probe_sql(keys)), "looking keys up in the inbox");
+  while (rows.next()) {
+    Key key{.scope = static_cast<std::int32_t>(rows.integer_at(0))};
+    std::ranges::copy(rows.at(1).substr(0, key.bytes.size()), key.bytes.begin());
+    Claim& claim = found[key];
+    claim.state = rows.integer_at(2) != 0 ? ClaimState::waiting : ClaimState::known;
+    claim.recorded_at = Timestamp{std::chrono::microseconds{rows.integer_at(3)}};
+    std::ranges::copy(rows.at(4).substr(0, claim.fingerprint.size()), claim.fingerprint.begin());
+  }
+}
+
 /// Answers for the rows of `missing` that are there, and leaves the others in it.
 void InboxLedger::look_up(std::span<const Evidence> wanted, Missing& missing,
                           std::vector<Claim>& claims) {
@@ -98,17 +111,8 @@ void InboxLedger::look_up(std::span<const Evidence> wanted, Missing& missing,
     const std::size_t end = std::min(begin + probe_keys_max, missing.size());
     std::vector<Key> keys;
     for (std::size_t i = begin; i < end; ++i) keys.push_back(wanted[missing[i]].key);
-    TextRows rows =
-        connection_.query(connection_.qualified(probe_sql(keys)), "looking keys up in the inbox");
     std::map<Key, Claim> found;
-    while (rows.next()) {
-      Key key{.scope = static_cast<std::int32_t>(rows.integer_at(0))};
-      std::ranges::copy(rows.at(1).substr(0, key.bytes.size()), key.bytes.begin());
-      Claim& claim = found[key];
-      claim.state = rows.integer_at(2) != 0 ? ClaimState::waiting : ClaimState::known;
-      claim.recorded_at = Timestamp{std::chrono::microseconds{rows.integer_at(3)}};
-      std::ranges::copy(rows.at(4).substr(0, claim.fingerprint.size()), claim.fingerprint.begin());
-    }
+    read_claims(connection_, keys, found);
     for (std::size_t i = begin; i < end; ++i) {
       const auto known = found.find(wanted[missing[i]].key);
       if (known == found.end()) {

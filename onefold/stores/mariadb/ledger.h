@@ -26,6 +26,9 @@ class ScopeWords {
 /// A statement with a parameter for each key would have to be prepared for each number of keys.
 std::string probe_sql(std::span<const Key> keys);
 
+/// Adds what is found of these keys: sorted, and not too many for one list.
+void read_claims(Connection& connection, std::span<const Key> keys, std::map<Key, Claim>& found);
+
 class InboxLedger final : public Ledger {
  public:
   InboxLedger(Connection& connection, Health& health, ScopeWords& words) noexcept

@@ -27,7 +27,8 @@ struct Options {
   /// interfaces, calls it once, on its thread, and alone uses what it gets until it is destroyed;
   /// nobody closes it then. No transaction may be open. It must have been opened with
   /// CLIENT_FOUND_ROWS and utf8mb4, and its sql_mode must be strict and its time_zone +00:00: what
-  /// is missing is refused by name. Timeouts stay yours.
+  /// is missing is refused by name. Timeouts stay yours. All workers of a runner take turns on one,
+  /// in the thread that runs it.
   std::function<::st_mysql*()> borrow = {};
   Role role = Role::runner;
   /// The server or its settings may lose confirmed commits in a power cut, and you know it.

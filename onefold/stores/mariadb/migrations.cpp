@@ -15,8 +15,8 @@ constexpr int lock_wait_s = 60;
 
 /// MariaDB commits every change of the schema by itself: one that was cut off is run again from its
 /// start, so all statements of a step have to bear that.
-std::array<SchemaStep, 1> steps() {
-  return {{{1, "first tables", first_schema}}};
+std::array<SchemaStep, 2> steps() {
+  return {{{1, "first tables", first_schema}, {2, "failures", failures_schema}}};
 }
 
 constexpr std::string_view migration_table =

@@ -7,8 +7,9 @@
 
 namespace onefold::mariadb {
 
-/// The text of schema.sql.
+/// The texts of schema.sql and failures.sql.
 extern const char* const first_schema;
+extern const char* const failures_schema;
 
 /// Applies what is missing, under a lock of the server. See `Housekeeping::migrate`.
 std::vector<Migration> migrate(Connection& connection);

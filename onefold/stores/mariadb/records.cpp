@@ -104,10 +104,11 @@ class DatabaseRecords final : public Records {
 std::vector<ConsumerRecord> DatabaseRecords::consumers() {
   std::vector<ConsumerRecord> all;
   Statement& select =
-      connection_.own("SELECT name, rules, mode FROM onefold_consumer ORDER BY name");
+      connection_.own("SELECT name, rules, mode, id FROM onefold_consumer ORDER BY name");
   select.run();
   while (select.step()) {
-    all.push_back({select.text_at(0), select.text_at(1), select.text_at(2)});
+    all.push_back({select.text_at(0), select.text_at(1), select.text_at(2),
+                   static_cast<ConsumerId>(select.integer_at(3))});
   }
   return all;
 }
@@ -131,6 +132,11 @@ void DatabaseRecords::count_deferred(ConsumerId id, ConsumerStatus& status) {
       "GROUP BY reason ORDER BY reason");
   count.run(ParameterRows{1}.integer(id));
   while (count.step()) status.deferred.emplace_back(count.text_at(0), count.integer_at(1));
+  Statement& next = connection_.own(
+      "SELECT MIN(due_at) FROM onefold_deferred WHERE consumer = ? AND due_at IS NOT NULL");
+  next.run(ParameterRows{1}.integer(id));
+  if (next.step() && !next.is_null(0)) status.next_due_at = time_at(next, 0);
+  next.finish();
 }
 
 std::vector<ConsumerStatus> DatabaseRecords::status() {

@@ -33,8 +33,10 @@ const Parameter& find(HandlerStatement::Slot& slot, std::span<const Parameter> g
       return given[place];
     }
   }
-  throw Error{ErrorKind::permanent, fmt::format("MariaDB: parameter :{} of \"{}\" is not given",
-                                                slot.name, statement.beginning())};
+  throw Error{ErrorKind::permanent,
+              fmt::format("MariaDB: parameter :{} of \"{}\" is not given", slot.name,
+                          statement.beginning()),
+              FailureClass::statement};
 }
 
 /// MariaDB has no such numbers, and stores something else without a word.
@@ -44,7 +46,8 @@ void refuse_infinite(const Parameter& parameter, const Statement& statement) {
   throw Error{ErrorKind::permanent,
               fmt::format("MariaDB: parameter :{} of \"{}\" is NaN or infinite, which MariaDB "
                           "cannot store",
-                          parameter.name, statement.beginning())};
+                          parameter.name, statement.beginning()),
+              FailureClass::data};
 }
 
 Value value_at(const Statement& row, std::size_t column) {
@@ -87,7 +90,8 @@ HandlerStatement& HandlerStatements::bind(std::string_view sql, Parameters param
                 fmt::format("MariaDB: the parameters of \"{}\" have {} bytes, the server takes {} "
                             "(max_allowed_packet)",
                             prepared.statement.beginning(), prepared.parameters.bytes(),
-                            connection_.packet_max())};
+                            connection_.packet_max()),
+                FailureClass::data};
   }
   return prepared;
 }
@@ -107,9 +111,11 @@ void HandlerStatements::execute(std::string_view sql, Parameters parameters,
     HandlerStatement& prepared = bind(sql, parameters);
     const std::int64_t changed = run(prepared);
     if (expected_rows && changed != *expected_rows) {
-      throw Error{ErrorKind::permanent, fmt::format("expected {} row{}, changed {}: {}",
-                                                    *expected_rows, *expected_rows == 1 ? "" : "s",
-                                                    changed, prepared.statement.beginning())};
+      throw Error{
+          ErrorKind::permanent,
+          fmt::format("expected {} row{}, changed {}: {}", *expected_rows,
+                      *expected_rows == 1 ? "" : "s", changed, prepared.statement.beginning()),
+          FailureClass::rows};
     }
   });
 }

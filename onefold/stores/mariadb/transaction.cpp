@@ -25,6 +25,7 @@ OpenTransaction::OpenTransaction(std::shared_ptr<Link> link)
     : link_{std::move(link)},
       health_{link_->connection},
       ledger_{link_->connection, health_, link_->words},
+      waiting_room_{link_->connection, health_},
       statements_{link_->connection, health_} {
   try {
     begin(*link_);

@@ -7,6 +7,7 @@
 #include "onefold/stores/mariadb/health.h"
 #include "onefold/stores/mariadb/ledger.h"
 #include "onefold/stores/mariadb/statements.h"
+#include "onefold/stores/mariadb/waiting_room.h"
 
 namespace onefold::mariadb {
 
@@ -25,6 +26,7 @@ class OpenTransaction final : public Transaction {
   ~OpenTransaction() override;
 
   Ledger& ledger() override { return ledger_; }
+  WaitingRoom& waiting_room() override { return waiting_room_; }
   Statements& statements() override { return statements_; }
   void verify() override { health_.require(); }
   void savepoint() override;
@@ -40,6 +42,7 @@ class OpenTransaction final : public Transaction {
   std::shared_ptr<Link> link_;
   Health health_;
   InboxLedger ledger_;
+  DatabaseWaitingRoom waiting_room_;
   HandlerStatements statements_;
   bool has_savepoint_ = false;
   bool ended_ = false;

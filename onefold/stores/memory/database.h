@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -8,12 +9,15 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "onefold/error.h"
 #include "onefold/housekeeping.h"
+#include "onefold/replays.h"
+#include "onefold/runs.h"
 #include "onefold/stores/memory/memory.h"
 
 /// The state behind the model: rows as they were committed, and one private write set per open
@@ -59,9 +63,12 @@ struct ScopeRow {
   bool counts = false;  ///< Towards the consumer's limit of event sources.
 };
 
-/// Rows are never changed, only replaced: copies of tables share them.
+/// Rows are never changed, only replaced: copies of tables share them. In a write set, null is a
+/// row that the transaction has removed.
 using InboxRow = std::shared_ptr<const InboxRecord>;
 using DeferredRow = std::shared_ptr<const DeferredRecord>;
+using PauseRow = std::shared_ptr<const PauseRecord>;
+using ReplayRow = std::shared_ptr<const ReplayRecord>;
 
 /// The rows that transactions write. In a write set each row stands as it will be committed:
 /// whoever wrote a row holds it, so nobody else can change it meanwhile.
@@ -70,6 +77,8 @@ struct Tables {
   std::map<DeferredId, DeferredRow> deferred;
   std::map<PositionId, PositionRow> positions;
   std::map<ConsumerId, std::int64_t> touches;  ///< Of the consumer rows: how often.
+  std::map<ConsumerId, PauseRow> pauses;
+  std::map<std::string, ReplayRow> replays;
   Cells cells;
 };
 
@@ -78,6 +87,11 @@ struct Committed {
   std::map<ConsumerId, ConsumerRules> consumers;
   std::map<ScopeId, ScopeRow> scopes;
   std::vector<AuditRecord> audit;
+  std::map<RunId, RunRecord> runs;
+  std::map<std::pair<ConsumerId, std::string>, int> careful;  ///< By consumer and source.
+  std::map<Key, std::pair<ConsumerId, Suspect>> suspects;
+  RunId last_run = 0;
+  std::map<std::string, std::int64_t> replays_passed;  ///< Their last row that had its turn.
   std::int64_t last_deferred_id = 0;
   bool migrated = false;
 };
@@ -91,6 +105,7 @@ struct Before {
 };
 using Change = std::variant<Before<decltype(Tables::inbox)>, Before<decltype(Tables::deferred)>,
                             Before<decltype(Tables::positions)>, Before<decltype(Tables::touches)>,
+                            Before<decltype(Tables::pauses)>, Before<decltype(Tables::replays)>,
                             Before<decltype(Tables::cells)>>;
 
 /// What an open transaction has written, and how to undo it: statements, steps and savepoints are
@@ -168,7 +183,12 @@ struct Database {
   std::uint64_t transactions = 0;
   std::uint64_t versions = 0;  ///< How often what is committed has changed.
   std::uint64_t deadlocks = 0;
+  std::optional<std::int64_t> time;  ///< How often it has passed; absent: nobody counts.
   std::function<CommitFate(int)> commit_fate;
+
+  /// When something is due that is set aside for a while now.
+  Timestamp later() const { return Timestamp{std::chrono::microseconds{time ? *time + 1 : 0}}; }
+  bool has_come(Timestamp due) const { return !time || due.time_since_epoch().count() <= *time; }
 
   /// Another session whose write set has the row; 0 if there is none.
   template <class Table, class Id>
@@ -197,6 +217,79 @@ struct Database {
   void stop_waiting_for(int session);
 };
 
+/// The rows that an open transaction sees and writes.
+class Access {
+ public:
+  Access(std::shared_ptr<Database> database, int session, std::shared_ptr<OpenTransaction> open)
+      : database_{std::move(database)}, session_{session}, open_{std::move(open)} {}
+
+  WriteSet& writes() const { return open_->writes; }
+  Committed& committed() const { return database_->committed; }
+  const Database& database() const { return *database_; }
+
+  template <class Table>
+  static const typename Table::mapped_type* find(const Table& table,
+                                                 const typename Table::key_type& id) {
+    const auto found = table.find(id);
+    return found == table.end() ? nullptr : &found->second;
+  }
+  /// Its own row.
+  template <class Table>
+  const typename Table::mapped_type* written(Table Tables::* table,
+                                             const typename Table::key_type& id) const {
+    return find(open_->writes.rows().*table, id);
+  }
+  /// What this transaction sees: its own row, else the committed one.
+  template <class Table>
+  const typename Table::mapped_type* visible(Table Tables::* table,
+                                             const typename Table::key_type& id) const {
+    const auto* row = written(table, id);
+    if (row == nullptr) row = find(database_->committed.tables.*table, id);
+    if constexpr (std::is_constructible_v<bool, typename Table::mapped_type> &&
+                  !std::is_arithmetic_v<typename Table::mapped_type>) {
+      if (row != nullptr && !*row) return nullptr;
+    }
+    return row;
+  }
+  /// Takes the right to write a row, or waits for whoever has it.
+  template <class Table>
+  void take(Table Tables::* table, const typename Table::key_type& id) const {
+    while (const int holder = database_->holder_of(table, id, session_)) {
+      database_->wait_for(holder, session_);
+    }
+  }
+  /// One statement: a failure or a wait leaves nothing of it, and a failure poisons what follows.
+  template <class Statement>
+  auto atomically(Statement statement) const -> decltype(statement()) {
+    check();
+    const std::size_t before = writes().size();
+    try {
+      return statement();
+    } catch (const Error& error) {
+      // A deadlock may have undone the whole transaction.
+      if (writes().size() > before) writes().undo_to(before);
+      open_->poison = error;
+      throw;
+    } catch (...) {
+      writes().undo_to(before);
+      throw;
+    }
+  }
+  bool is_open() const;
+  void check_open() const;
+  void check() const;
+
+ private:
+  std::shared_ptr<Database> database_;
+  int session_;
+  std::shared_ptr<OpenTransaction> open_;
+};
+
+/// Whether a row is one of those that a filter asks for; its page is not regarded.
+bool fits(const DeferredFilter& filter, const DeferredRecord& row);
+DeferredId id_of(const DeferredRecord& row);
+bool waits_for_a_person(const DeferredRecord& row);
+
 /// As `Model::digest`.
 std::uint64_t digest_of(const Tables& tables, const std::map<ScopeId, ScopeRow>& scopes);
 std::uint64_t digest_of_times(const Tables& tables);
@@ -206,5 +299,9 @@ std::unique_ptr<Transaction> begin(std::shared_ptr<Database> database, int sessi
 std::unique_ptr<Housekeeping> keep_house(std::shared_ptr<Database> database);
 std::unique_ptr<Records> read_records(std::shared_ptr<Database> database);
 std::unique_ptr<Decisions> take_decisions(std::shared_ptr<Database> database);
+std::unique_ptr<Replays> keep_replays(std::shared_ptr<Database> database);
+std::unique_ptr<Runs> keep_runs(std::shared_ptr<Database> database);
+std::unique_ptr<WaitingRoom> open_waiting_room(Access access);
+Due due_in(const Database& database, const DueQuery& query);
 
 }  // namespace onefold::memory

@@ -9,12 +9,6 @@ bool is_conflict(const DeferredRecord& row) {
   return row.reason == to_string(DeferralReason::conflict);
 }
 
-DeferredId id_of(const DeferredRecord& row) {
-  DeferredId id{row.key, {}};
-  if (is_conflict(row)) id.conflicting = row.fingerprint;
-  return id;
-}
-
 /// Sees and changes what is committed, in one go, as a short transaction does: a row that an open
 /// one holds is waited for.
 class MemoryDecisions final : public Decisions {
@@ -36,6 +30,47 @@ class MemoryDecisions final : public Decisions {
       std::vector<ImportAnswer> answers;
       for (const ImportedDeferral& row : rows) answers.push_back(import_one(row, decision));
       return answers;
+    });
+  }
+
+  std::vector<ReplayAnswer> replay(std::span<const std::int64_t> ids,
+                                   const Decision& decision) override {
+    return atomically(false, [&] {
+      std::vector<ReplayAnswer> answers;
+      for (const std::int64_t id : ids) answers.push_back(replay_one(id, decision));
+      return answers;
+    });
+  }
+
+  bool edit(const EditedEvent& edited, const Decision& decision) override {
+    return atomically(false, [&] {
+      take(&Tables::inbox, edited.key);
+      const DeferredRow* found = row_of(edited.of);
+      if (found == nullptr || tables().inbox.contains(edited.key)) return false;
+      const DeferredRecord original = **found;
+      discard_row(original, edited_result(edited));
+      database_->add_audit(decision.who, "edit", audit_detail(original, edited, decision));
+      EditedRow row{original, edited};
+      row.imported.deferred.id = ++committed().last_deferred_id;
+      row.imported.deferred.due_at = Timestamp{};
+      insert(row.imported);
+      return true;
+    });
+  }
+
+  bool resume(std::string_view consumer, const Decision& decision) override {
+    const auto known = std::ranges::find_if(
+        committed().consumers, [&](const auto& entry) { return entry.second.name == consumer; });
+    if (known == committed().consumers.end()) {
+      throw Error{ErrorKind::bad_configuration,
+                  "The database knows no consumer \"" + std::string{consumer} + "\"."};
+    }
+    return atomically(false, [&] {
+      take(&Tables::pauses, known->first);
+      if (tables().pauses.erase(known->first) == 0) return false;
+      database_->add_audit(decision.who, "resume",
+                           audit_detail_of(std::string{consumer}, {}, decision));
+      return true;
     });
   }
 
@@ -74,21 +109,50 @@ class MemoryDecisions final : public Decisions {
   }
 
   DiscardAnswer discard_one(std::int64_t id, const Decision& decision) {
-    const auto found = std::ranges::find_if(
-        tables().deferred, [&](const auto& entry) { return entry.second->id == id; });
-    if (found == tables().deferred.end()) return DiscardAnswer::gone;
-    take(&Tables::deferred, found->first);
-    const DeferredRecord row = *found->second;
-    if (!is_conflict(row)) {
-      finish_claim(row.key, id);
-      for (const Key& key : row.further_keys) finish_claim(key, id);
-    }
-    tables().deferred.erase(found);
+    const DeferredRow* found = row_of(id);
+    if (found == nullptr) return DiscardAnswer::gone;
+    const DeferredRecord row = **found;
+    discard_row(row, {});
     database_->add_audit(decision.who, "discard", audit_detail(row, decision));
     return DiscardAnswer::discarded;
   }
 
-  void finish_claim(const Key& key, std::int64_t id) {
+  /// Null: it is gone. Otherwise nobody else has it.
+  const DeferredRow* row_of(std::int64_t id) {
+    const auto found = std::ranges::find_if(
+        tables().deferred, [&](const auto& entry) { return entry.second->id == id; });
+    if (found == tables().deferred.end()) return nullptr;
+    take(&Tables::deferred, found->first);
+    return &found->second;
+  }
+
+  void discard_row(const DeferredRecord& row, const std::string& result) {
+    if (!is_conflict(row)) {
+      finish_claim(row.key, row.id, result);
+      for (const Key& key : row.further_keys) finish_claim(key, row.id, result);
+    }
+    tables().deferred.erase(id_of(row));
+    const auto replay = tables().replays.find(row.replay);
+    if (replay == tables().replays.end()) return;
+    take(&Tables::replays, row.replay);
+    ReplayRecord counted = *replay->second;
+    ++counted.gone;
+    replay->second = std::make_shared<const ReplayRecord>(std::move(counted));
+  }
+
+  ReplayAnswer replay_one(std::int64_t id, const Decision& decision) {
+    const DeferredRow* found = row_of(id);
+    if (found == nullptr) return ReplayAnswer::gone;
+    DeferredRecord row = **found;
+    if (const auto answer = objection_to_replay(row)) return *answer;
+    row.due_at = Timestamp{};
+    row.attempts = 0;
+    database_->add_audit(decision.who, "replay", audit_detail(row, decision));
+    tables().deferred.insert_or_assign(id_of(row), std::make_shared<const DeferredRecord>(row));
+    return ReplayAnswer::due;
+  }
+
+  void finish_claim(const Key& key, std::int64_t id, const std::string& result) {
     take(&Tables::inbox, key);
     const auto claim = tables().inbox.find(key);
     if (claim == tables().inbox.end() || !claim->second->waiting) {
@@ -97,6 +161,7 @@ class MemoryDecisions final : public Decisions {
     }
     InboxRecord final = *claim->second;
     final.waiting = false;
+    if (!result.empty()) final.result = result;
     claim->second = std::make_shared<const InboxRecord>(std::move(final));
   }
 
@@ -114,21 +179,39 @@ class MemoryDecisions final : public Decisions {
       throw Error{ErrorKind::bad_configuration,
                   "The database knows no consumer \"" + row.deferred.consumer + "\"."};
     }
+    ImportedDeferral kept = row;
+    kept.deferred.id = ++committed().last_deferred_id;
+    kept.deferred.turn = 0;
+    kept.deferred.replay.clear();
+    insert(kept);
+    database_->add_audit(decision.who, "import", audit_detail(row.deferred, decision));
+    return ImportAnswer::imported;
+  }
+
+  void insert(const ImportedDeferral& row) {
     for (InboxRecord claim : row.claims) {
       claim.waiting = true;
       tables().inbox.emplace(claim.key, std::make_shared<const InboxRecord>(claim));
     }
-    DeferredRecord kept = row.deferred;
-    kept.id = ++committed().last_deferred_id;
-    tables().deferred.emplace(id_of(kept), std::make_shared<const DeferredRecord>(kept));
-    database_->add_audit(decision.who, "import", audit_detail(row.deferred, decision));
-    return ImportAnswer::imported;
+    tables().deferred.emplace(id_of(row.deferred),
+                              std::make_shared<const DeferredRecord>(row.deferred));
   }
 
   std::shared_ptr<Database> database_;
 };
 
 }  // namespace
+
+bool waits_for_a_person(const DeferredRecord& row) {
+  return row.reason == to_string(DeferralReason::dead) ||
+         row.reason == to_string(DeferralReason::quarantine);
+}
+
+DeferredId id_of(const DeferredRecord& row) {
+  DeferredId id{row.key, {}};
+  if (is_conflict(row)) id.conflicting = row.fingerprint;
+  return id;
+}
 
 std::unique_ptr<Decisions> take_decisions(std::shared_ptr<Database> database) {
   return std::make_unique<MemoryDecisions>(std::move(database));

@@ -79,11 +79,24 @@ class Scheduling {
   virtual std::uint64_t transaction(int session) const = 0;
 };
 
+/// Time as far as it matters to what waits, in the hands of a scheduler.
+class Timekeeping {
+ public:
+  virtual ~Timekeeping() = default;
+  /// From now on what is set aside for a time waits until time has passed once more. Without this,
+  /// every time has come as soon as it is set.
+  virtual void let_time_stand() = 0;
+  virtual void pass_time() = 0;
+  /// Whether something may be taken out of the waiting room; whether something waits for its time.
+  virtual bool has_due(ConsumerId consumer) const = 0;
+  virtual bool has_later() const = 0;
+};
+
 /// A database in memory. Sessions of one store see each other's commits.
 ///
 /// Misuse that a real database could not even express (a second transaction on one session, an
 /// evidence update of a key that was never claimed) throws `std::logic_error`.
-class Model : public Store, public Scheduling {
+class Model : public Store, public Scheduling, public Timekeeping {
  public:
   /// Committed business rows.
   virtual const Cells& cells() const = 0;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -43,7 +44,7 @@ void Database::commit(int session) {
   // New rows are numbered here, in their order: ids then follow the commits and leave no gaps.
   std::map<std::int64_t, DeferredRow*> fresh;
   for (auto& [id, row] : writes.deferred) {
-    if (row->id < 0) fresh.emplace(-row->id, &row);
+    if (row && row->id < 0) fresh.emplace(-row->id, &row);
   }
   for (const auto& [order, row] : fresh) {
     DeferredRecord numbered = **row;
@@ -56,6 +57,12 @@ void Database::commit(int session) {
   };
   add(tables.deferred, writes.deferred);
   add(tables.inbox, writes.inbox);
+  add(tables.pauses, writes.pauses);
+  add(tables.replays, writes.replays);
+  const auto removed = [](const auto& entry) { return !entry.second; };
+  std::erase_if(tables.deferred, removed);
+  std::erase_if(tables.inbox, removed);
+  std::erase_if(tables.pauses, removed);
   add(tables.positions, writes.positions);
   add(tables.cells, writes.cells);
   for (auto& [consumer, count] : writes.touches) tables.touches[consumer] += count;
@@ -84,6 +91,24 @@ void OpenTransaction::abort(Error why) {
   mark.reset();
   waits_for = 0;
   poison = std::move(why);
+}
+
+bool Access::is_open() const {
+  const auto found = database_->open.find(session_);
+  return found != database_->open.end() && found->second == open_;
+}
+
+void Access::check_open() const {
+  if (!is_open()) {
+    throw Error{ErrorKind::unavailable,
+                "The transaction has ended, or its session is gone. Connect again."};
+  }
+  open_->waits_for = 0;
+}
+
+void Access::check() const {
+  check_open();
+  if (open_->poison) throw Error{*open_->poison};
 }
 
 namespace {
@@ -118,6 +143,18 @@ class MemorySession final : public Session {
           {std::make_shared<const Partition>(id.partition), row.next, row.next, row.mark});
     }
     return found;
+  }
+
+  Due due(const DueQuery& query) override {
+    check();
+    return due_in(*database_, query);
+  }
+
+  std::optional<PauseRecord> pause(ConsumerId consumer) override {
+    check();
+    const auto found = database_->committed.tables.pauses.find(consumer);
+    if (found == database_->committed.tables.pauses.end()) return std::nullopt;
+    return *found->second;
   }
 
   std::optional<std::int32_t> scope(const ScopeName& name) override {
@@ -185,6 +222,8 @@ class MemoryModel final : public Model {
   std::unique_ptr<Housekeeping> housekeeping() override { return keep_house(database_); }
   std::unique_ptr<Records> records() override { return read_records(database_); }
   std::unique_ptr<Decisions> decisions() override { return take_decisions(database_); }
+  std::unique_ptr<Replays> replays() override { return keep_replays(database_); }
+  std::unique_ptr<Runs> runs() override { return keep_runs(database_); }
 
   const Cells& cells() const override { return database_->committed.tables.cells; }
   void put(const std::string& name, std::int64_t amount) override {
@@ -239,6 +278,17 @@ class MemoryModel final : public Model {
   std::uint64_t transaction(int session) const override {
     const OpenTransaction* open = open_of(session);
     return open == nullptr ? 0 : open->number;
+  }
+
+  void let_time_stand() override { database_->time = 0; }
+  void pass_time() override { ++*database_->time; }
+  bool has_due(ConsumerId consumer) const override {
+    return !due_in(*database_, {.consumer = consumer, .limit = 1}).events.empty();
+  }
+  bool has_later() const override {
+    return std::ranges::any_of(database_->committed.tables.deferred, [this](const auto& entry) {
+      return entry.second->due_at && !database_->has_come(*entry.second->due_at);
+    });
   }
 
   std::shared_ptr<const void> snapshot() const override {

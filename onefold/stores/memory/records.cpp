@@ -10,13 +10,29 @@ const char* to_text(ClaimMode mode) {
   return mode == ClaimMode::optimistic ? "optimistic" : "claim-first";
 }
 
-bool fits(const InboxFilter& filter, const InboxRecord& row) {
+bool is_wanted(const InboxFilter& filter, const InboxRecord& row) {
   return (!filter.outcome || row.outcome == *filter.outcome) &&
          (filter.event_source.empty() || row.event_source == filter.event_source) &&
          (filter.event_type.empty() || row.event_type == filter.event_type) &&
          (filter.event_id.empty() || row.event_id == filter.event_id) &&
          (!filter.since || row.recorded_at >= *filter.since);
 }
+
+}  // namespace
+
+bool fits(const DeferredFilter& filter, const DeferredRecord& row) {
+  const auto says = [](const std::string& wanted, const std::string& text) {
+    return wanted.empty() || wanted == text;
+  };
+  return (!filter.id || row.id == *filter.id) && (!filter.key || row.key == *filter.key) &&
+         (!filter.up_to || row.id <= *filter.up_to) && says(filter.consumer, row.consumer) &&
+         says(filter.reason, row.reason) && says(filter.event_id, row.event.id) &&
+         says(filter.handler, row.handler) && says(filter.failure, row.failure) &&
+         says(filter.event_type, row.event.type) && says(filter.source, row.source) &&
+         (!filter.since || row.last_at >= *filter.since);
+}
+
+namespace {
 
 class MemoryRecords final : public Records {
  public:
@@ -25,7 +41,7 @@ class MemoryRecords final : public Records {
   std::vector<ConsumerRecord> consumers() override {
     std::vector<ConsumerRecord> all;
     for (const auto& [id, rules] : committed().consumers) {
-      all.push_back({rules.name, rules.rules, to_text(rules.mode)});
+      all.push_back({rules.name, rules.rules, to_text(rules.mode), id});
     }
     std::ranges::sort(all, {}, &ConsumerRecord::name);
     return all;
@@ -60,16 +76,11 @@ class MemoryRecords final : public Records {
     std::vector<DeferredRecord> found;
     for (const auto& [identity, shared] : committed().tables.deferred) {
       const DeferredRecord& row = *shared;
-      if (row.id <= filter.after || (filter.id && row.id != *filter.id) ||
-          (filter.key && row.key != *filter.key) ||
-          (!filter.consumer.empty() && row.consumer != filter.consumer) ||
-          (!filter.reason.empty() && row.reason != filter.reason) ||
-          (!filter.event_id.empty() && row.event.id != filter.event_id) ||
-          (filter.since && row.last_at < *filter.since)) {
-        continue;
-      }
+      if (row.id <= filter.after || !fits(filter, row)) continue;
       found.push_back(row);
-      if (!filter.with_raw) found.back().raw.clear();
+      if (filter.with_raw) continue;
+      found.back().raw.clear();
+      found.back().event.data.reset();
     }
     std::sort(found.begin(), found.end(),
               [](const auto& left, const auto& right) { return left.id < right.id; });
@@ -115,7 +126,7 @@ class MemoryRecords final : public Records {
            row != inbox.end() && row->first.scope == scope.scope; ++row) {
         if (filter.after && row->first == *filter.after) continue;
         ++answer.rows_read;
-        const bool wants_more = !fits(filter, *row->second) || take(*row->second, scope);
+        const bool wants_more = !is_wanted(filter, *row->second) || take(*row->second, scope);
         if (wants_more && answer.rows_read < filter.rows_read_max) continue;
         answer.next = row->first;
         return;
@@ -130,7 +141,8 @@ class MemoryRecords final : public Records {
                           .inbox = {},
                           .deferred = {},
                           .positions = {},
-                          .last_recorded_at = {}};
+                          .last_recorded_at = {},
+                          .next_due_at = {}};
     std::map<std::string, std::int64_t> outcomes;
     std::map<std::string, std::int64_t> reasons;
     const Tables& tables = committed().tables;
@@ -140,7 +152,9 @@ class MemoryRecords final : public Records {
       status.last_recorded_at = std::max(status.last_recorded_at, std::optional{row->recorded_at});
     }
     for (const auto& [identity, row] : tables.deferred) {
-      if (row->consumer == rules.name) ++reasons[row->reason];
+      if (row->consumer != rules.name) continue;
+      ++reasons[row->reason];
+      if (row->due_at) status.next_due_at = row->due_at;
     }
     for (const auto& [position, row] : tables.positions) {
       if (position.consumer != id) continue;

@@ -7,8 +7,8 @@
 namespace onefold::memory {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) {
-  throw Error{ErrorKind::permanent, why};
+[[noreturn]] void refuse(const std::string& why, FailureClass what = FailureClass::statement) {
+  throw Error{ErrorKind::permanent, why, what};
 }
 
 template <class Type>
@@ -16,7 +16,8 @@ const Type& parameter(Parameters parameters, std::string_view name) {
   for (const Parameter& candidate : parameters.view()) {
     if (candidate.name != name) continue;
     if (const Type* value = std::get_if<Type>(&candidate.value)) return *value;
-    refuse("The parameter :" + std::string{name} + " does not have the type of its column.");
+    refuse("The parameter :" + std::string{name} + " does not have the type of its column.",
+           FailureClass::data);
   }
   refuse("The parameter :" + std::string{name} + " is missing.");
 }
@@ -37,15 +38,20 @@ InboxRecord to_record(const Evidence& evidence) {
 }
 
 DeferredRecord to_record(const Deferral& deferral, const std::string& consumer) {
+  const bool failed =
+      deferral.reason == DeferralReason::dead || deferral.reason == DeferralReason::retry;
   DeferredRecord record{.id = 0,
                         .consumer = consumer,
                         .key = deferral.key,
                         .further_keys = deferral.further_keys,
                         .fingerprint = deferral.fingerprint,
                         .reason = to_string(deferral.reason),
+                        .failure = failed ? to_string(deferral.failure) : "",
+                        .entity = std::string{deferral.entity},
                         .handler = std::string{deferral.handler},
                         .errors = {deferral.errors.begin(), deferral.errors.end()},
                         .attempts = deferral.attempts,
+                        .decoded = deferral.delivery->defect.empty(),
                         .count = 1,
                         .source = std::string{deferral.source},
                         .position = deferral.delivery->position,
@@ -53,7 +59,7 @@ DeferredRecord to_record(const Deferral& deferral, const std::string& consumer) 
                         .raw = deferral.delivery->raw,
                         .first_at = deferral.recorded_at,
                         .last_at = deferral.recorded_at};
-  record.event.data.reset();
+  if (deferral.reason == DeferralReason::retry) record.due_at = Timestamp{};
   return record;
 }
 
@@ -62,17 +68,20 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
   MemoryTransaction(std::shared_ptr<Database> database, int session)
       : database_{std::move(database)},
         session_{session},
-        open_{std::make_shared<OpenTransaction>()} {
+        open_{std::make_shared<OpenTransaction>()},
+        rows_{database_, session_, open_},
+        waiting_room_{open_waiting_room(rows_)} {
     open_->number = ++database_->transactions;
     database_->open.emplace(session_, open_);
   }
   ~MemoryTransaction() override {
-    if (is_open()) database_->roll_back(session_);
+    if (rows_.is_open()) database_->roll_back(session_);
   }
   MemoryTransaction(const MemoryTransaction&) = delete;
   MemoryTransaction& operator=(const MemoryTransaction&) = delete;
 
   Ledger& ledger() override { return *this; }
+  WaitingRoom& waiting_room() override { return *waiting_room_; }
   Statements& statements() override { return *this; }
 
   void verify() override {
@@ -84,7 +93,7 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
     open_->savepoint = open_->writes.size();
   }
   void rollback_to_savepoint() override {
-    check_open();
+    rows_.check_open();
     if (open_->poison && open_->poison->kind() != ErrorKind::permanent) check();
     if (!open_->savepoint) throw std::logic_error{"there is no savepoint to roll back to"};
     open_->writes.reverse_to(*open_->savepoint);
@@ -111,7 +120,12 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
   }
   void withdraw(std::span<const Key> keys) override {
     atomically([&] {
-      for (const Key& key : keys) writes().erase(&Tables::inbox, key);
+      for (const Key& key : keys) {
+        // What was there before this transaction is removed; what was claimed in it never was.
+        const bool earlier = database_->committed.tables.inbox.contains(key);
+        earlier ? writes().put(&Tables::inbox, key, InboxRow{})
+                : writes().erase(&Tables::inbox, key);
+      }
     });
   }
   void record(std::span<const Evidence> evidence, ClaimMode mode) override {
@@ -146,7 +160,8 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
           const std::int64_t rows = write_cell(sql, parameters);
           if (expected_rows && rows != *expected_rows) {
             refuse("A statement changed " + std::to_string(rows) + " rows instead of " +
-                   std::to_string(*expected_rows) + ".");
+                       std::to_string(*expected_rows) + ".",
+                   FailureClass::rows);
           }
           return rows;
         });
@@ -172,20 +187,24 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
   }
 
  private:
-  bool is_open() const {
-    const auto found = database_->open.find(session_);
-    return found != database_->open.end() && found->second == open_;
+  void check() { rows_.check(); }
+  template <class Statement>
+  auto atomically(Statement statement) -> decltype(statement()) {
+    return rows_.atomically(std::move(statement));
   }
-  void check_open() {
-    if (!is_open()) {
-      throw Error{ErrorKind::unavailable,
-                  "The transaction has ended, or its session is gone. Connect again."};
-    }
-    open_->waits_for = 0;
+  template <class Table>
+  const typename Table::mapped_type* written(Table Tables::* table,
+                                             const typename Table::key_type& id) const {
+    return rows_.written(table, id);
   }
-  void check() {
-    check_open();
-    if (open_->poison) throw Error{*open_->poison};
+  template <class Table>
+  const typename Table::mapped_type* visible(Table Tables::* table,
+                                             const typename Table::key_type& id) const {
+    return rows_.visible(table, id);
+  }
+  template <class Table>
+  void take(Table Tables::* table, const typename Table::key_type& id) {
+    rows_.take(table, id);
   }
 
   /// A handler's statement. In a step that goes on after it had to wait, those that have finished
@@ -207,51 +226,6 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
       answers.given.emplace_back(error);
       ++answers.next;
       throw;
-    }
-  }
-
-  /// One statement: a failure or a wait leaves nothing of it, and a failure poisons what follows.
-  template <class Statement>
-  auto atomically(Statement statement) -> decltype(statement()) {
-    check();
-    const std::size_t before = writes().size();
-    try {
-      return statement();
-    } catch (const Error& error) {
-      // A deadlock may have undone the whole transaction.
-      if (writes().size() > before) writes().undo_to(before);
-      open_->poison = error;
-      throw;
-    } catch (...) {
-      writes().undo_to(before);
-      throw;
-    }
-  }
-
-  template <class Table>
-  static const typename Table::mapped_type* find(const Table& table,
-                                                 const typename Table::key_type& id) {
-    const auto found = table.find(id);
-    return found == table.end() ? nullptr : &found->second;
-  }
-  /// Its own row.
-  template <class Table>
-  const typename Table::mapped_type* written(Table Tables::* table,
-                                             const typename Table::key_type& id) const {
-    return find(open_->writes.rows().*table, id);
-  }
-  /// What this transaction sees: its own row, else the committed one.
-  template <class Table>
-  const typename Table::mapped_type* visible(Table Tables::* table,
-                                             const typename Table::key_type& id) const {
-    const auto* own = written(table, id);
-    return own != nullptr ? own : find(database_->committed.tables.*table, id);
-  }
-  /// Takes the right to write a row, or waits for whoever has it.
-  template <class Table>
-  void take(Table Tables::* table, const typename Table::key_type& id) {
-    while (const int holder = database_->holder_of(table, id, session_)) {
-      database_->wait_for(holder, session_);
     }
   }
 
@@ -285,7 +259,32 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
                  std::make_shared<const InboxRecord>(to_record(evidence)));
   }
 
+  /// What was taken out of the waiting room goes back, and keeps what it came with.
+  void defer_again(const Deferral& deferral) {
+    const DeferredId id{deferral.waiting->key, {}};
+    const DeferredRow* row = written(&Tables::deferred, id);
+    if (row == nullptr || !*row || (*row)->id != deferral.waiting->id) {
+      throw Error{ErrorKind::contention, "An event that was taken does not wait any more."};
+    }
+    DeferredRecord again = **row;
+    const DeferredRecord now = to_record(deferral, again.consumer);
+    again.reason = now.reason;
+    again.failure = now.failure;
+    again.handler = now.handler;
+    again.errors = now.errors;
+    again.attempts = now.attempts;
+    again.entity = now.entity;
+    again.due_at.reset();
+    if (now.due_at) again.due_at = database_->later();
+    again.last_at = now.last_at;
+    const bool goes_on =
+        deferral.reason == DeferralReason::retry || deferral.reason == DeferralReason::behind;
+    if (!goes_on) again.replay.clear();
+    writes().put(&Tables::deferred, id, std::make_shared<const DeferredRecord>(std::move(again)));
+  }
+
   void defer_one(const Deferral& deferral) {
+    if (deferral.waiting != nullptr) return defer_again(deferral);
     const bool conflict = deferral.reason == DeferralReason::conflict;
     DeferredId id{deferral.key, {}};
     if (conflict) id.conflicting = deferral.fingerprint;
@@ -298,13 +297,15 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
                    std::make_shared<const DeferredRecord>(std::move(repeated)));
       return;
     }
-    if (!conflict && written(&Tables::inbox, deferral.key) == nullptr) {
+    const InboxRow* claim = written(&Tables::inbox, deferral.key);
+    if (!conflict && (claim == nullptr || !*claim)) {
       throw std::logic_error{"an event is set aside whose key this transaction does not hold"};
     }
     const auto& consumers = database_->committed.consumers;
     const auto consumer = consumers.find(deferral.consumer);
     DeferredRecord row =
         to_record(deferral, consumer == consumers.end() ? "" : consumer->second.name);
+    if (row.due_at) row.due_at = database_->later();
     // Its place among the new rows; rows are never removed within a transaction but by an undo.
     row.id = -static_cast<std::int64_t>(writes().rows().deferred.size()) - 1;
     writes().put(&Tables::deferred, id, std::make_shared<const DeferredRecord>(std::move(row)));
@@ -327,14 +328,15 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
     take(&Tables::cells, name);
     const std::int64_t* present = visible(&Tables::cells, name);
     if (sql == insert_cell) {
-      if (present != nullptr) refuse("The table cell has a row of this name already.");
+      if (present != nullptr)
+        refuse("The table cell has a row of this name already.", FailureClass::constraint);
       writes().put(&Tables::cells, name, amount);
       return 1;
     }
     if (present == nullptr) return 0;
     std::int64_t sum = amount;
     if (sql == update_cell && __builtin_add_overflow(*present, amount, &sum))
-      refuse("The sum does not fit 64 bits.");
+      refuse("The sum does not fit 64 bits.", FailureClass::data);
     writes().put(&Tables::cells, name, sum);
     return 1;
   }
@@ -344,6 +346,8 @@ class MemoryTransaction final : public Transaction, public Ledger, public Statem
   std::shared_ptr<Database> database_;
   int session_;
   std::shared_ptr<OpenTransaction> open_;
+  Access rows_;
+  std::unique_ptr<WaitingRoom> waiting_room_;
 };
 
 }  // namespace

@@ -59,12 +59,16 @@ void add(StateDigest& digest, const DeferredRecord& row) {
   add(digest, row.key);
   for (const Key& key : row.further_keys) add(digest, key);
   add(digest, row.fingerprint);
-  for (const std::string* text : {&row.reason, &row.handler, &row.source, &row.event.source,
-                                  &row.event.id, &row.event.type, &row.raw}) {
+  for (const std::string* text :
+       {&row.reason, &row.failure, &row.entity, &row.replay, &row.handler, &row.source,
+        &row.event.source, &row.event.id, &row.event.type, &row.raw}) {
     digest.add(*text);
   }
   for (const std::string& error : row.errors) digest.add(error);
   digest.add(static_cast<std::uint64_t>(row.attempts));
+  digest.add(static_cast<std::uint64_t>(row.turn) * 2 + (row.decoded ? 1 : 0));
+  digest.add(row.due_at ? static_cast<std::uint64_t>(row.due_at->time_since_epoch().count()) + 1
+                        : 0);
 }
 
 }  // namespace
@@ -72,9 +76,18 @@ void add(StateDigest& digest, const DeferredRecord& row) {
 std::uint64_t digest_of(const Tables& tables, const std::map<ScopeId, ScopeRow>& scopes) {
   StateDigest digest;
   digest.add(tables.inbox.size());
-  for (const auto& [key, row] : tables.inbox) add(digest, *row);
+  for (const auto& [key, row] : tables.inbox) {
+    add(digest, key);
+    if (row) add(digest, *row);
+  }
   digest.add(tables.deferred.size());
-  for (const auto& [id, row] : tables.deferred) add(digest, *row);
+  // In the order of their numbers, on which it depends who is in front of whom.
+  std::map<std::int64_t, const DeferredRecord*> waiting;
+  for (const auto& [id, row] : tables.deferred) {
+    row ? static_cast<void>(waiting.emplace(row->id, row.get())) : add(digest, id.key);
+  }
+  for (const auto& [id, row] : waiting) add(digest, *row);
+  for (const auto& [consumer, row] : tables.pauses) digest.add(row ? row->reason : "");
   for (const auto& [id, row] : tables.positions) {
     digest.add(id.partition.source);
     digest.add(id.partition.incarnation);

@@ -304,7 +304,8 @@ class Connection::Burst {
     if (changed == *command.expected_rows) return;
     mismatch_.emplace(command.otherwise,
                       fmt::format("expected {} row{}, changed {}: {}", *command.expected_rows,
-                                  *command.expected_rows == 1 ? "" : "s", changed, command.doing));
+                                  *command.expected_rows == 1 ? "" : "s", changed, command.doing),
+                      FailureClass::rows);
   }
 
   /// "Cached plan must not change result type": a table has changed under the statement. Under

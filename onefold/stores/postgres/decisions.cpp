@@ -12,14 +12,6 @@
 namespace onefold::postgres {
 namespace {
 
-std::optional<DeferralReason> reason_from(std::string_view name) {
-  for (const DeferralReason each :
-       {DeferralReason::dead, DeferralReason::quarantine, DeferralReason::conflict}) {
-    if (name == to_string(each)) return each;
-  }
-  return std::nullopt;
-}
-
 Evidence evidence_of(const InboxRecord& record) {
   return {.key = record.key,
           .outcome = record.outcome,
@@ -43,11 +35,19 @@ class DatabaseDecisions final : public Decisions {
                                      const Decision& decision) override;
   std::vector<ImportAnswer> import_deferred(std::span<const ImportedDeferral> rows,
                                             const Decision& decision, bool trial) override;
+  std::vector<ReplayAnswer> replay(std::span<const std::int64_t> ids,
+                                   const Decision& decision) override;
+  bool edit(const EditedEvent& edited, const Decision& decision) override;
+  bool resume(std::string_view consumer, const Decision& decision) override;
   std::vector<AuditRecord> audit(const AuditFilter& filter) override;
 
  private:
+  void lock(std::span<const std::int64_t> ids);
+  std::optional<DeferredRecord> row_of(std::int64_t id);
   DiscardAnswer discard_one(std::int64_t id, const Decision& decision);
-  void finish_claim(const Key& key, std::int64_t id);
+  void discard_row(const DeferredRecord& row, std::string_view result);
+  void finish_claim(const Key& key, std::int64_t id, std::string_view result);
+  ReplayAnswer replay_one(std::int64_t id, const Decision& decision);
   ImportAnswer import_one(const ImportedDeferral& row, const Decision& decision);
   bool is_kept(const ImportedDeferral& row);
   bool claim(const ImportedDeferral& row);
@@ -60,6 +60,7 @@ class DatabaseDecisions final : public Decisions {
 std::vector<DiscardAnswer> DatabaseDecisions::discard(std::span<const std::int64_t> ids,
                                                       const Decision& decision) {
   OwnTransaction transaction{connection_};
+  lock(ids);
   std::vector<DiscardAnswer> answers;
   answers.reserve(ids.size());
   for (const std::int64_t id : ids) answers.push_back(discard_one(id, decision));
@@ -67,41 +68,122 @@ std::vector<DiscardAnswer> DatabaseDecisions::discard(std::span<const std::int64
   return answers;
 }
 
-DiscardAnswer DatabaseDecisions::discard_one(std::int64_t id, const Decision& decision) {
+/// Whoever else settles them waits here, or has made them go. Rows of `deferred` are always locked
+/// before their claims, and in the order of their numbers.
+void DatabaseDecisions::lock(std::span<const std::int64_t> ids) {
+  Array wanted{type::integer64};
+  for (const std::int64_t id : ids) wanted.integer64(id);
   Arguments arguments;
-  arguments.integer64(id);
-  // Whoever else settles it waits here, or has made it go.
-  const Result locked = connection_.run("SELECT 1 FROM onefold.deferred WHERE id = $1 FOR UPDATE",
-                                        arguments, "looking for a deferred event");
-  if (rows_in(locked) == 0) return DiscardAnswer::gone;
+  wanted.into(arguments);
+  connection_.run(
+      "SELECT 1 FROM onefold.deferred WHERE id = ANY($1::int8[]) ORDER BY id FOR UPDATE",
+      std::move(arguments), "looking for deferred events");
+}
+
+std::optional<DeferredRecord> DatabaseDecisions::row_of(std::int64_t id) {
   DeferredFilter this_one;
   this_one.id = id;
   this_one.with_raw = false;
-  const auto rows = select_deferred(connection_, this_one);
-  if (rows.empty()) return DiscardAnswer::gone;
-  const DeferredRecord& row = rows.front();
-  if (row.reason != to_string(DeferralReason::conflict)) {
-    finish_claim(row.key, id);
-    for (const Key& key : row.further_keys) finish_claim(key, id);
-  }
-  connection_.run("DELETE FROM onefold.deferred WHERE id = $1", std::move(arguments),
-                  "discarding an event");
-  queue_audit(connection_, decision.who, "discard", audit_detail(row, decision));
+  auto rows = select_deferred(connection_, this_one);
+  if (rows.empty()) return std::nullopt;
+  return std::move(rows.front());
+}
+
+DiscardAnswer DatabaseDecisions::discard_one(std::int64_t id, const Decision& decision) {
+  const auto row = row_of(id);
+  if (!row) return DiscardAnswer::gone;
+  discard_row(*row, {});
+  queue_audit(connection_, decision.who, "discard", audit_detail(*row, decision));
   return DiscardAnswer::discarded;
 }
 
-void DatabaseDecisions::finish_claim(const Key& key, std::int64_t id) {
+void DatabaseDecisions::discard_row(const DeferredRecord& row, std::string_view result) {
+  if (row.reason != to_string(DeferralReason::conflict)) {
+    finish_claim(row.key, row.id, result);
+    for (const Key& key : row.further_keys) finish_claim(key, row.id, result);
+  }
   Arguments arguments;
-  arguments.integer32(key.scope).bytes(key.bytes);
-  const Result result = connection_.run(
-      "UPDATE onefold.inbox SET waiting = false WHERE scope = $1 AND key = $2 AND waiting",
+  arguments.integer64(row.id);
+  connection_.run("DELETE FROM onefold.deferred WHERE id = $1", std::move(arguments),
+                  "discarding an event");
+  if (row.replay.empty()) return;
+  Arguments replay;
+  replay.text(row.replay);
+  connection_.run("UPDATE onefold.replay SET gone = gone + 1 WHERE id = $1", std::move(replay),
+                  "counting for a replay");
+}
+
+void DatabaseDecisions::finish_claim(const Key& key, std::int64_t id, std::string_view result) {
+  Arguments arguments;
+  arguments.integer32(key.scope).bytes(key.bytes).text_or_null(result);
+  const Result ended = connection_.run(
+      "UPDATE onefold.inbox SET waiting = false, result = coalesce($3, result) "
+      "WHERE scope = $1 AND key = $2 AND waiting",
       std::move(arguments), "ending a claim's wait");
-  if (rows_changed(result) == 1) return;
+  if (rows_changed(ended) == 1) return;
   throw Error{
       ErrorKind::bad_configuration,
       fmt::format("number {} has no waiting claim in the inbox, which only a change by hand "
-                  "can bring about; nothing was discarded",
+                  "can bring about; nothing was changed",
                   id)};
+}
+
+std::vector<ReplayAnswer> DatabaseDecisions::replay(std::span<const std::int64_t> ids,
+                                                    const Decision& decision) {
+  OwnTransaction transaction{connection_};
+  lock(ids);
+  std::vector<ReplayAnswer> answers;
+  answers.reserve(ids.size());
+  for (const std::int64_t id : ids) answers.push_back(replay_one(id, decision));
+  connection_.run();
+  transaction.commit();
+  return answers;
+}
+
+ReplayAnswer DatabaseDecisions::replay_one(std::int64_t id, const Decision& decision) {
+  const auto row = row_of(id);
+  if (!row) return ReplayAnswer::gone;
+  if (const auto answer = objection_to_replay(*row)) return *answer;
+  Arguments arguments;
+  arguments.integer64(id);
+  connection_.run(
+      "UPDATE onefold.deferred SET due_at = clock_timestamp(), attempts = 0 WHERE id = $1",
+      std::move(arguments), "making an event due");
+  queue_audit(connection_, decision.who, "replay", audit_detail(*row, decision));
+  return ReplayAnswer::due;
+}
+
+bool DatabaseDecisions::edit(const EditedEvent& edited, const Decision& decision) {
+  OwnTransaction transaction{connection_};
+  lock({&edited.of, 1});
+  const auto original = row_of(edited.of);
+  if (!original) return false;
+  const EditedRow row{*original, edited};
+  if (is_kept(row.imported) || !claim(row.imported)) return false;
+  discard_row(*original, edited_result(edited));
+  queue_audit(connection_, decision.who, "edit", audit_detail(*original, edited, decision));
+  insert(row.imported, DeferralReason::dead);
+  Arguments arguments;
+  arguments.integer32(edited.key.scope).bytes(edited.key.bytes);
+  connection_.run(
+      "UPDATE onefold.deferred SET due_at = clock_timestamp() WHERE scope = $1 AND key = $2",
+      std::move(arguments), "making an edited event due");
+  transaction.commit();
+  return true;
+}
+
+bool DatabaseDecisions::resume(std::string_view consumer, const Decision& decision) {
+  OwnTransaction transaction{connection_};
+  const std::string name{consumer};
+  Arguments arguments;
+  arguments.integer32(number_of(name));
+  const Result gone = connection_.run("DELETE FROM onefold.pause WHERE consumer = $1",
+                                      std::move(arguments), "ending a pause");
+  if (rows_changed(gone) != 1) return false;
+  queue_audit(connection_, decision.who, "resume", audit_detail_of(name, {}, decision));
+  connection_.run();
+  transaction.commit();
+  return true;
 }
 
 std::vector<ImportAnswer> DatabaseDecisions::import_deferred(std::span<const ImportedDeferral> rows,
@@ -116,7 +198,7 @@ std::vector<ImportAnswer> DatabaseDecisions::import_deferred(std::span<const Imp
 }
 
 ImportAnswer DatabaseDecisions::import_one(const ImportedDeferral& row, const Decision& decision) {
-  const auto reason = reason_from(row.deferred.reason);
+  const auto reason = deferral_reason_from(row.deferred.reason);
   if (!reason) {
     throw Error{ErrorKind::permanent, "the reason of a row to import is none that is known"};
   }
@@ -167,6 +249,7 @@ void DatabaseDecisions::insert(const ImportedDeferral& row, DeferralReason reaso
                           .source = record.source,
                           .delivery = &delivery,
                           .reason = reason,
+                          .entity = record.entity,
                           .handler = record.handler,
                           .errors = record.errors,
                           .attempts = record.attempts,
@@ -176,9 +259,13 @@ void DatabaseDecisions::insert(const ImportedDeferral& row, DeferralReason reaso
   Arguments arguments;
   arguments.integer64(record.count).time(record.last_at).integer32(record.key.scope);
   arguments.bytes(record.key.bytes).text(record.reason).bytes(record.fingerprint);
+  arguments.text(record.failure);
+  record.due_at ? arguments.time(*record.due_at) : arguments.null(type::time);
+  arguments.boolean(record.decoded);
   connection_.queue({.statement = &connection_.own(
-                         "UPDATE onefold.deferred SET count = $1, last_at = $2 WHERE scope = $3 "
-                         "AND key = $4 AND reason = $5 AND fingerprint = $6"),
+                         "UPDATE onefold.deferred SET count = $1, last_at = $2, failure = $7, "
+                         "due_at = $8, decoded = $9 WHERE scope = $3 AND key = $4 "
+                         "AND reason = $5 AND fingerprint = $6"),
                      .arguments = std::move(arguments),
                      .doing = "importing an event",
                      .expected_rows = 1});

@@ -75,6 +75,11 @@ void examine_privileges(Connection& connection, std::vector<Finding>& found) {
                            {"onefold.inbox", "SELECT,INSERT,UPDATE,DELETE"},
                            {"onefold.deferred", "SELECT,INSERT,UPDATE,DELETE"},
                            {"onefold.position", "SELECT,INSERT,UPDATE"},
+                           {"onefold.pause", "SELECT,INSERT,UPDATE,DELETE"},
+                           {"onefold.replay", "SELECT,INSERT,UPDATE"},
+                           {"onefold.run", "SELECT,INSERT,UPDATE,DELETE"},
+                           {"onefold.careful", "SELECT,INSERT,UPDATE,DELETE"},
+                           {"onefold.suspect", "SELECT,INSERT,UPDATE,DELETE"},
                            {"onefold.audit", "SELECT,INSERT"},
                            {"onefold.migration", "SELECT"}}) {
     std::string_view rights = need.rights;

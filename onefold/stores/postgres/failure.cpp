@@ -96,6 +96,11 @@ ErrorKind kind_of(std::string_view code, Part part) noexcept {
   return is_theirs ? ErrorKind::permanent : ErrorKind::bad_configuration;
 }
 
+FailureClass class_of(std::string_view code) noexcept {
+  if (code.starts_with("23")) return FailureClass::constraint;
+  return code.starts_with("22") ? FailureClass::data : FailureClass::statement;
+}
+
 Failure failure_of(const ::PGresult* result, Part part, std::string_view doing) {
   std::string code = field(result, PG_DIAG_SQLSTATE);
   const ErrorKind kind = kind_of(code, part);

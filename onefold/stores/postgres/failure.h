@@ -22,11 +22,14 @@ enum class Part {
 /// Decides by the SQLSTATE and the statement, never by text (B04).
 ErrorKind kind_of(std::string_view code, Part part) noexcept;
 
+/// What a handler's own failure is, by its SQLSTATE.
+FailureClass class_of(std::string_view code) noexcept;
+
 /// A failure of the server, or of the connection to it.
 class Failure : public Error {
  public:
   Failure(ErrorKind kind, const std::string& message, std::string code, Part part)
-      : Error{kind, message}, code_{std::move(code)}, part_{part} {}
+      : Error{kind, message, class_of(code)}, code_{std::move(code)}, part_{part} {}
   /// Five characters; empty if the connection was lost.
   const std::string& code() const noexcept { return code_; }
   Part part() const noexcept { return part_; }

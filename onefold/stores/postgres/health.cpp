@@ -34,7 +34,8 @@ void Health::require_alive() {
         code.empty() ? ErrorKind::permanent : kind_of(code, Part::handler),
         fmt::format("PostgreSQL: a statement of a handler has failed (SQLSTATE {}), and "
                     "the handler went on",
-                    code.empty() ? "unknown" : code));
+                    code.empty() ? "unknown" : code),
+        class_of(code));
   }
 }
 

@@ -127,10 +127,16 @@ std::vector<Claim> InboxLedger::claim(std::span<const Evidence> wanted, ClaimMod
     if (wanted.empty()) return claims;
     std::vector<bool> ours(wanted.size(), false);
     if (mode == ClaimMode::claim_first) ours = insert(wanted);
-    // In a statement of its own: one that waited for a rival sees what was before the wait.
-    if (std::ranges::find(ours, false) != ours.end()) look_up(wanted, claims, ours);
+    std::vector<Key> taken;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (!ours[i]) taken.push_back(wanted[i].key);
+    }
+    const std::vector<Claim> known = look_up(connection_, taken);
+    auto next = known.begin();
     for (std::size_t i = 0; i < claims.size(); ++i) {
-      const bool nobodys = !ours[i] && claims[i].state == ClaimState::fresh;
+      if (ours[i]) continue;
+      claims[i] = *next++;
+      const bool nobodys = claims[i].state == ClaimState::fresh;
       if (nobodys && mode == ClaimMode::claim_first) {
         throw Error{ErrorKind::contention,
                     "PostgreSQL: a row of the inbox was removed while it was being claimed"};
@@ -160,30 +166,29 @@ std::vector<bool> InboxLedger::insert(std::span<const Evidence> wanted) {
   return ours;
 }
 
-void InboxLedger::look_up(std::span<const Evidence> wanted, std::vector<Claim>& claims,
-                          const std::vector<bool>& ours) {
+std::vector<Claim> look_up(Connection& connection, std::span<const Key> keys) {
+  std::vector<Claim> claims(keys.size());
+  if (keys.empty()) return claims;
   Array scope{type::integer32};
   Array key{type::bytes};
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (ours[i]) continue;
-    scope.integer32(wanted[i].key.scope);
-    key.bytes(wanted[i].key.bytes);
-    places.push_back(i);
+  for (const Key& each : keys) {
+    scope.integer32(each.scope);
+    key.bytes(each.bytes);
   }
   Arguments arguments;
   scope.into(arguments);
   key.into(arguments);
-  const Result found = connection_.run(Command{.statement = &connection_.planned_anew(probe_sql),
-                                               .arguments = std::move(arguments),
-                                               .doing = "looking events up"});
+  const Result found = connection.run(Command{.statement = &connection.planned_anew(probe_sql),
+                                              .arguments = std::move(arguments),
+                                              .doing = "looking events up"});
   for (int i = 0; i < rows_in(found); ++i) {
     const Row row{found.get(), i};
-    Claim& claim = claims.at(places.at(static_cast<std::size_t>(row.integer64(0)) - 1));
+    Claim& claim = claims.at(static_cast<std::size_t>(row.integer64(0)) - 1);
     claim.state = row.boolean(1) ? ClaimState::waiting : ClaimState::known;
     claim.recorded_at = row.time(2);
     row.copy_bytes(3, claim.fingerprint);
   }
+  return claims;
 }
 
 void InboxLedger::withdraw(std::span<const Key> keys) {

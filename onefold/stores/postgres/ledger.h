@@ -23,6 +23,10 @@ class ScopeWords {
   std::map<std::int32_t, std::string> words_;
 };
 
+/// What the inbox has under these keys; fresh: nothing. In a statement of its own: one that has
+/// waited for a rival sees what was before the wait.
+std::vector<Claim> look_up(Connection& connection, std::span<const Key> keys);
+
 /// All but `claim` only queue.
 class InboxLedger final : public Ledger {
  public:
@@ -38,8 +42,6 @@ class InboxLedger final : public Ledger {
  private:
   Arguments rows_of(std::span<const Evidence> evidence);
   std::vector<bool> insert(std::span<const Evidence> wanted);
-  void look_up(std::span<const Evidence> wanted, std::vector<Claim>& claims,
-               const std::vector<bool>& ours);
 
   Connection& connection_;
   Health& health_;

@@ -10,8 +10,8 @@
 namespace onefold::postgres {
 namespace {
 
-std::array<SchemaStep, 1> steps() {
-  return {{{1, "first tables", first_schema}}};
+std::array<SchemaStep, 2> steps() {
+  return {{{1, "first tables", first_schema}, {2, "failures", failures_schema}}};
 }
 
 constexpr const char* frame_sql =

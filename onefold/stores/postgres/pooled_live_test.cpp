@@ -79,6 +79,49 @@ TEST_F(PostgresPooled, B42_NothingStaysInTheServersSessions) {
   EXPECT_NE(client.value("SHOW lock_timeout"), "500ms");
 }
 
+TEST_F(PostgresPooled, B42_WhatWaitsIsTakenWhateverProcessServes) {
+  Delivery delivery;
+  delivery.event.id = "evt_1";
+  delivery.raw = "raw";
+  for (int round = 0; round < 10; ++round) {
+    Session& session = round % 2 == 0 ? *session_ : *rival_;
+    Session& other = round % 2 == 0 ? *rival_ : *session_;
+    Evidence claimed = evidence(round);
+    claimed.outcome = Outcome::deferred;
+    claimed.waiting = true;
+    const Deferral aside{.key = evidence(round).key,
+                         .consumer = consumer_,
+                         .source = "orders",
+                         .delivery = &delivery,
+                         .reason = DeferralReason::retry,
+                         .entity = "a",
+                         .handler = "ship",
+                         .errors = {},
+                         .attempts = 1,
+                         .recorded_at = claimed.recorded_at};
+    auto transaction = session.begin();
+    transaction->ledger().claim({&claimed, 1}, ClaimMode::claim_first);
+    transaction->ledger().defer({&aside, 1});
+    EXPECT_EQ(transaction->commit(), CommitResult::committed);
+    const Due due = other.due({.consumer = consumer_, .limit = 64});
+    ASSERT_EQ(due.events.size(), 1U);
+    const Waiting ticket{
+        .id = due.events[0].id, .turn = due.events[0].turn, .key = due.events[0].key};
+    const Waiting* const event = &ticket;
+    const Front front{.entity = "a"};
+    transaction = other.begin();
+    EXPECT_EQ(transaction->waiting_room().take({&event, 1}).at(0).state, ClaimState::fresh);
+    EXPECT_EQ(transaction->waiting_room().blocked(consumer_, {&front, 1}), std::vector{true});
+    const Evidence done = evidence(round);
+    transaction->ledger().record({&done, 1}, ClaimMode::claim_first);
+    transaction->waiting_room().leave({&ticket.id, 1});
+    EXPECT_EQ(transaction->commit(), CommitResult::committed);
+    EXPECT_FALSE(session.pause(consumer_).has_value());
+  }
+  EXPECT_EQ(plain().value("SELECT count(*) FROM deferred"), "0");
+  EXPECT_EQ(plain().value("SELECT count(*) FROM inbox WHERE NOT waiting"), "10");
+}
+
 TEST_F(PostgresPooled, MigrationsWork) {
   Options fresh = options();
   fresh.schema = database_->schema() + "_pooled";

@@ -5,6 +5,7 @@
 #include "onefold/stores/postgres/decisions.h"
 #include "onefold/stores/postgres/housekeeping.h"
 #include "onefold/stores/postgres/records.h"
+#include "onefold/stores/postgres/runs.h"
 #include "onefold/stores/postgres/settings.h"
 #include "onefold/stores/postgres/stopped.h"
 #include "onefold/stores/postgres/transaction.h"
@@ -36,6 +37,10 @@ class DatabaseSession final : public Session {
     return select_positions(link_->connection, consumer, source);
   }
   std::optional<std::int32_t> scope(const ScopeName& name) override;
+  Due due(const DueQuery& query) override { return select_due(link_->connection, query); }
+  std::optional<PauseRecord> pause(ConsumerId consumer) override {
+    return select_pause(link_->connection, consumer);
+  }
 
  private:
   std::optional<std::int32_t> find(const ScopeName& name);
@@ -104,13 +109,17 @@ class Database final : public Store {
   explicit Database(Options options)
       : options_{std::move(options)}, doubts_{std::make_shared<Doubts>()} {}
 
-  StoreTraits traits() const override { return {.single_writer = false}; }
+  StoreTraits traits() const override {
+    return {.one_connection = static_cast<bool>(options_.borrow)};
+  }
   std::unique_ptr<Session> connect() override {
     return std::make_unique<DatabaseSession>(options_, doubts_);
   }
   std::unique_ptr<Housekeeping> housekeeping() override { return open_housekeeping(options_); }
   std::unique_ptr<Records> records() override { return open_records(options_); }
   std::unique_ptr<Decisions> decisions() override { return open_decisions(options_); }
+  std::unique_ptr<Replays> replays() override { return open_replays(options_); }
+  std::unique_ptr<Runs> runs() override { return open_runs(options_); }
 
  private:
   Options options_;

@@ -21,7 +21,8 @@ struct Options {
   std::string connection = {};  ///< "postgres://user@host/database", or "host=... dbname=...".
   /// Gives your own connection instead, at every call one that nothing else uses meanwhile, and
   /// outside of a transaction. It is never closed. If it fails, the next call must give another
-  /// one, or the same after `PQreset`.
+  /// one, or the same after `PQreset`. All workers of a runner take turns on one, in the thread
+  /// that runs it.
   std::function<::pg_conn*()> borrow = {};
   std::string schema = "onefold";  ///< Of our tables: lower-case letters, digits, underscores.
   Role role = Role::runner;

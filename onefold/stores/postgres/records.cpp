@@ -89,10 +89,10 @@ class DatabaseRecords final : public Records {
 std::vector<ConsumerRecord> DatabaseRecords::consumers() {
   std::vector<ConsumerRecord> all;
   const Result found = connection_.run(
-      "SELECT name, rules, mode FROM onefold.consumer ORDER BY name", {}, "reading consumers");
+      "SELECT name, rules, mode, id FROM onefold.consumer ORDER BY name", {}, "reading consumers");
   for (int i = 0; i < rows_in(found); ++i) {
     const Row row{found.get(), i};
-    all.push_back({row.text(0), row.text(1), row.text(2)});
+    all.push_back({row.text(0), row.text(1), row.text(2), row.integer32(3)});
   }
   return all;
 }
@@ -123,6 +123,13 @@ void DatabaseRecords::count_deferred(ConsumerId id, ConsumerStatus& status) {
     const Row row{found.get(), i};
     status.deferred.emplace_back(row.text(0), row.integer64(1));
   }
+  Arguments consumer;
+  consumer.integer32(id);
+  const Result next = connection_.run(
+      "SELECT due_at FROM onefold.deferred WHERE consumer = $1 AND due_at IS NOT NULL "
+      "ORDER BY due_at LIMIT 1",
+      std::move(consumer), "looking for what is due next");
+  if (rows_in(next) != 0) status.next_due_at = Row{next.get(), 0}.time(0);
 }
 
 std::vector<ConsumerStatus> DatabaseRecords::status() {

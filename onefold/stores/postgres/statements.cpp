@@ -25,8 +25,9 @@ const Parameter& find(std::string_view name, std::span<const Parameter> given,
   for (const Parameter& each : given) {
     if (each.name == name) return each;
   }
-  throw Error{ErrorKind::permanent, fmt::format("PostgreSQL: parameter :{} of \"{}\" is not given",
-                                                name, text.beginning)};
+  throw Error{ErrorKind::permanent,
+              fmt::format("PostgreSQL: parameter :{} of \"{}\" is not given", name, text.beginning),
+              FailureClass::statement};
 }
 
 /// PostgreSQL would say so only by the position of the byte, and not for which parameter.
@@ -36,7 +37,8 @@ void refuse_nul(const Parameter& parameter, const HandlerText& text) {
   throw Error{ErrorKind::permanent,
               fmt::format("PostgreSQL: parameter :{} of \"{}\" holds a NUL character, which its "
                           "texts cannot hold",
-                          parameter.name, text.beginning)};
+                          parameter.name, text.beginning),
+              FailureClass::data};
 }
 
 template <class Number>

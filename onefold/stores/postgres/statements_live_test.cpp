@@ -50,6 +50,32 @@ TEST_F(PostgresStatements, TheServerInfersDecimalsTimesAndTheLike) {
   EXPECT_EQ(plain().value("SELECT exact FROM typed WHERE small = 5"), "1.25");
 }
 
+TEST_F(PostgresStatements, AFailureSaysWhatKindOfThingHasFailed) {
+  using enum FailureClass;
+  const auto class_of = [&](std::string_view sql, Parameters parameters = {},
+                            std::optional<std::int64_t> expected_rows = {}) {
+    const auto transaction = session_->begin();
+    try {
+      transaction->statements().execute(sql, parameters, expected_rows);
+      transaction->savepoint();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::permanent) << error.what();
+      return error.failure();
+    }
+    ADD_FAILURE() << sql;
+    return rejected;
+  };
+  EXPECT_EQ(class_of("INSERT INTO account VALUES ('a', 1)"), constraint);
+  EXPECT_EQ(class_of("INSERT INTO account VALUES ('c', -1)"), constraint);
+  EXPECT_EQ(class_of("INSERT INTO account VALUES ('c', NULL)"), constraint);
+  EXPECT_EQ(class_of("UPDATE account SET balance = 1 / (balance - balance)"), data);
+  EXPECT_EQ(class_of("UPDATE account SET balance = :b", {{"b", std::string{"ten"}}}), data);
+  EXPECT_EQ(class_of("UPDATE account SET id = :i", {{"i", std::string{"a\0b", 3}}}), data);
+  EXPECT_EQ(class_of("UPDATE account SET balance = 1 WHERE id = 'z'", {}, 1), rows);
+  EXPECT_EQ(class_of("DO $$ BEGIN RAISE EXCEPTION 'no'; END $$"), statement);
+  EXPECT_EQ(class_of("UPDATE account SET balance = :b"), statement);
+}
+
 /// By their code and the statement, never by words: the server's language is the operator's choice.
 TEST_F(PostgresStatements, B04_ErrorsAreToldByTheirCodesInEveryLanguage) {
   for (const char* language : {"C", "de_DE.UTF-8", "ru_RU.UTF-8"}) {

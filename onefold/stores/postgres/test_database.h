@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 
 #include <cstdlib>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -99,8 +100,10 @@ class TestDatabase {
     for (const auto& row : server_.query("SELECT tablename FROM pg_tables WHERE schemaname = '" +
                                          schema_ + "' AND tablename <> 'migration'")) {
       const std::string& name = row.at(0);
-      const bool is_ours = name == "consumer" || name == "scope" || name == "inbox" ||
-                           name == "deferred" || name == "position" || name == "audit";
+      const std::set<std::string> tables{"consumer", "scope",   "inbox",  "deferred",
+                                         "position", "audit",   "pause",  "replay",
+                                         "run",      "careful", "suspect"};
+      const bool is_ours = tables.contains(name);
       if (is_ours) {
         ours += (ours.empty() ? "" : ", ") + name;
       } else {

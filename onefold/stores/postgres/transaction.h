@@ -9,6 +9,7 @@
 #include "onefold/stores/postgres/health.h"
 #include "onefold/stores/postgres/ledger.h"
 #include "onefold/stores/postgres/statements.h"
+#include "onefold/stores/postgres/waiting_room.h"
 
 namespace onefold::postgres {
 
@@ -28,6 +29,7 @@ class OpenTransaction final : public Transaction {
   ~OpenTransaction() override;
 
   Ledger& ledger() override { return ledger_; }
+  WaitingRoom& waiting_room() override { return waiting_room_; }
   Statements& statements() override { return statements_; }
   void verify() override { health_.require(); }
   void savepoint() override;
@@ -44,6 +46,7 @@ class OpenTransaction final : public Transaction {
   /// Handing out the handle poisons if what is queued fails.
   mutable Health health_;
   InboxLedger ledger_;
+  DatabaseWaitingRoom waiting_room_;
   HandlerStatements statements_;
   std::string number_;  ///< Of the transaction, in the server's words; empty until it is known.
   bool has_savepoint_ = false;

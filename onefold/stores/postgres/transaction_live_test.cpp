@@ -240,7 +240,13 @@ TEST_F(PostgresTransaction, AFailureThatAHandlerSwallowsOnTheRawConnectionIsFoun
   EXPECT_EQ(claim(*transaction, 1), ClaimState::fresh);
   transaction->savepoint();
   EXPECT_EQ(run_raw(*transaction, "INSERT INTO account VALUES ('a', 1)"), "23505");
-  EXPECT_EQ(kind_thrown_by([&] { transaction->verify(); }), ErrorKind::permanent);
+  try {
+    transaction->verify();
+    ADD_FAILURE() << "it was swallowed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::permanent);
+    EXPECT_EQ(error.failure(), FailureClass::constraint);
+  }
   EXPECT_EQ(kind_thrown_by([&] { transaction->statements().execute(credit, {}); }),
             ErrorKind::permanent);
   transaction->rollback_to_savepoint();

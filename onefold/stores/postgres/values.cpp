@@ -139,6 +139,9 @@ void Array::integer16(std::int16_t value) {
 void Array::integer32(std::int32_t value) {
   add(big_endian_of(value));
 }
+void Array::integer64(std::int64_t value) {
+  add(big_endian(static_cast<std::uint64_t>(value)));
+}
 void Array::time(Timestamp value) {
   add(bytes_of(value));
 }
@@ -171,6 +174,9 @@ void Array::into(Arguments& arguments) const {
       break;
     case type::integer32:
       array_type = 1007;
+      break;
+    case type::integer64:
+      array_type = 1016;
       break;
     case type::text:
       array_type = 1009;

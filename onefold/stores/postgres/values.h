@@ -78,6 +78,7 @@ class Array {
   void boolean(bool value);
   void integer16(std::int16_t value);
   void integer32(std::int32_t value);
+  void integer64(std::int64_t value);
   void time(Timestamp value);
   void bytes(std::span<const std::uint8_t> value);
   void text(std::string_view value);

@@ -101,6 +101,16 @@ TEST(PostgresFailure, B04_CodesDecideTogetherWithTheStatement) {
   }
 }
 
+TEST(PostgresFailure, CodesSayWhatKindOfThingFailed) {
+  using enum FailureClass;
+  const std::vector<std::pair<std::string, FailureClass>> rules{
+      {"23505", constraint}, {"23503", constraint}, {"23514", constraint}, {"23P01", constraint},
+      {"22001", data},       {"22003", data},       {"22P02", data},       {"P0001", statement},
+      {"21000", statement},  {"", statement},
+  };
+  for (const auto& [code, failure] : rules) EXPECT_EQ(class_of(code), failure) << code;
+}
+
 TEST(PostgresSettings, WhatAPowerCutCanTakeBackIsRefusedUnlessAccepted) {
   Server server;
   server.version = 150'000;

@@ -85,7 +85,8 @@ HandlerStatement::HandlerStatement(::sqlite3* database, std::string_view sql)
     if (name == nullptr || name[0] == '?') {
       throw Error{ErrorKind::permanent,
                   fmt::format("SQLite: parameter {} has no name in \"{}\"; write :name", i,
-                              statement.beginning())};
+                              statement.beginning()),
+                  FailureClass::statement};
     }
     slots.push_back({name + 1, slots.size()});
   }

@@ -8,17 +8,10 @@
 #include "onefold/stores/sqlite/health.h"
 #include "onefold/stores/sqlite/ledger.h"
 #include "onefold/stores/sqlite/records.h"
+#include "onefold/stores/sqlite/waiting_room.h"
 
 namespace onefold::sqlite {
 namespace {
-
-std::optional<DeferralReason> reason_from(std::string_view name) {
-  for (const DeferralReason each :
-       {DeferralReason::dead, DeferralReason::quarantine, DeferralReason::conflict}) {
-    if (name == to_string(each)) return each;
-  }
-  return std::nullopt;
-}
 
 Evidence evidence_of(const InboxRecord& record) {
   return {.key = record.key,
@@ -43,11 +36,18 @@ class DatabaseDecisions final : public Decisions {
                                      const Decision& decision) override;
   std::vector<ImportAnswer> import_deferred(std::span<const ImportedDeferral> rows,
                                             const Decision& decision, bool trial) override;
+  std::vector<ReplayAnswer> replay(std::span<const std::int64_t> ids,
+                                   const Decision& decision) override;
+  bool edit(const EditedEvent& edited, const Decision& decision) override;
+  bool resume(std::string_view consumer, const Decision& decision) override;
   std::vector<AuditRecord> audit(const AuditFilter& filter) override;
 
  private:
+  std::optional<DeferredRecord> row_of(std::int64_t id);
   DiscardAnswer discard_one(std::int64_t id, const Decision& decision);
-  void finish_claim(const Key& key, std::int64_t id);
+  void discard_row(const DeferredRecord& row, std::string_view result);
+  ReplayAnswer replay_one(std::int64_t id, const Decision& decision);
+  void insert_edited(const DeferredRecord& original, const EditedEvent& edited);
   ImportAnswer import_one(const ImportedDeferral& row, const Decision& decision);
   bool is_known(const ImportedDeferral& row);
   void insert(const ImportedDeferral& row, DeferralReason reason);
@@ -66,34 +66,91 @@ std::vector<DiscardAnswer> DatabaseDecisions::discard(std::span<const std::int64
   return answers;
 }
 
-DiscardAnswer DatabaseDecisions::discard_one(std::int64_t id, const Decision& decision) {
+std::optional<DeferredRecord> DatabaseDecisions::row_of(std::int64_t id) {
   DeferredFilter this_one;
   this_one.id = id;
   this_one.with_raw = false;
-  const auto rows = select_deferred(connection_, this_one);
-  if (rows.empty()) return DiscardAnswer::gone;
-  const DeferredRecord& row = rows.front();
-  if (row.reason != to_string(DeferralReason::conflict)) {
-    finish_claim(row.key, id);
-    for (const Key& key : row.further_keys) finish_claim(key, id);
-  }
-  connection_.own("DELETE FROM main.onefold_deferred WHERE id = ?").integer(1, id).run();
-  insert_audit(connection_, decision.who, "discard", audit_detail(row, decision));
+  auto rows = select_deferred(connection_, this_one);
+  if (rows.empty()) return std::nullopt;
+  return std::move(rows.front());
+}
+
+DiscardAnswer DatabaseDecisions::discard_one(std::int64_t id, const Decision& decision) {
+  const auto row = row_of(id);
+  if (!row) return DiscardAnswer::gone;
+  discard_row(*row, {});
+  insert_audit(connection_, decision.who, "discard", audit_detail(*row, decision));
   return DiscardAnswer::discarded;
 }
 
-void DatabaseDecisions::finish_claim(const Key& key, std::int64_t id) {
-  connection_
-      .own("UPDATE main.onefold_inbox SET waiting = 0 WHERE scope = ? AND key = ? AND waiting = 1")
-      .integer(1, key.scope)
-      .blob(2, key.bytes)
+void DatabaseDecisions::discard_row(const DeferredRecord& row, std::string_view result) {
+  if (row.reason != to_string(DeferralReason::conflict)) {
+    finish_claim(connection_, row.key, row.id, result);
+    for (const Key& key : row.further_keys) finish_claim(connection_, key, row.id, result);
+  }
+  connection_.own("DELETE FROM main.onefold_deferred WHERE id = ?").integer(1, row.id).run();
+  if (row.replay.empty()) return;
+  connection_.own("UPDATE main.onefold_replay SET gone = gone + 1 WHERE id = ?")
+      .text(1, row.replay)
       .run();
-  if (sqlite3_changes(connection_.handle()) == 1) return;
-  throw Error{
-      ErrorKind::bad_configuration,
-      fmt::format("number {} has no waiting claim in the inbox, which only a change by hand "
-                  "can bring about; nothing was discarded",
-                  id)};
+}
+
+std::vector<ReplayAnswer> DatabaseDecisions::replay(std::span<const std::int64_t> ids,
+                                                    const Decision& decision) {
+  OwnTransaction transaction{connection_};
+  std::vector<ReplayAnswer> answers;
+  answers.reserve(ids.size());
+  for (const std::int64_t id : ids) answers.push_back(replay_one(id, decision));
+  transaction.commit();
+  return answers;
+}
+
+ReplayAnswer DatabaseDecisions::replay_one(std::int64_t id, const Decision& decision) {
+  const auto row = row_of(id);
+  if (!row) return ReplayAnswer::gone;
+  if (const auto answer = objection_to_replay(*row)) return *answer;
+  connection_.own("UPDATE main.onefold_deferred SET due_at = ?2, attempts = 0 WHERE id = ?1")
+      .integer(1, id)
+      .integer(2, now_microseconds())
+      .run();
+  insert_audit(connection_, decision.who, "replay", audit_detail(*row, decision));
+  return ReplayAnswer::due;
+}
+
+bool DatabaseDecisions::edit(const EditedEvent& edited, const Decision& decision) {
+  OwnTransaction transaction{connection_};
+  const auto original = row_of(edited.of);
+  if (!original || select_evidence(connection_, edited.key)) return false;
+  discard_row(*original, edited_result(edited));
+  insert_audit(connection_, decision.who, "edit", audit_detail(*original, edited, decision));
+  insert_edited(*original, edited);
+  transaction.commit();
+  return true;
+}
+
+/// As bytes that were no event, which are due: what they are is found out when they are tried.
+void DatabaseDecisions::insert_edited(const DeferredRecord& original, const EditedEvent& edited) {
+  const EditedRow row{original, edited};
+  insert(row.imported, DeferralReason::dead);
+  connection_
+      .own(
+          "UPDATE main.onefold_deferred SET due_at = ?2, decoded = 0 "
+          "WHERE id = last_insert_rowid() AND scope = ?1")
+      .integer(1, edited.key.scope)
+      .integer(2, now_microseconds())
+      .run();
+}
+
+bool DatabaseDecisions::resume(std::string_view consumer, const Decision& decision) {
+  OwnTransaction transaction{connection_};
+  const std::string name{consumer};
+  connection_.own("DELETE FROM main.onefold_pause WHERE consumer = ?")
+      .integer(1, number_of(name))
+      .run();
+  if (sqlite3_changes(connection_.handle()) != 1) return false;
+  insert_audit(connection_, decision.who, "resume", audit_detail_of(name, {}, decision));
+  transaction.commit();
+  return true;
 }
 
 std::vector<ImportAnswer> DatabaseDecisions::import_deferred(std::span<const ImportedDeferral> rows,
@@ -107,7 +164,7 @@ std::vector<ImportAnswer> DatabaseDecisions::import_deferred(std::span<const Imp
 }
 
 ImportAnswer DatabaseDecisions::import_one(const ImportedDeferral& row, const Decision& decision) {
-  const auto reason = reason_from(row.deferred.reason);
+  const auto reason = deferral_reason_from(row.deferred.reason);
   if (!reason) {
     throw Error{ErrorKind::permanent, "the reason of a row to import is none that is known"};
   }
@@ -156,17 +213,20 @@ void DatabaseDecisions::insert(const ImportedDeferral& row, DeferralReason reaso
                           .source = record.source,
                           .delivery = &delivery,
                           .reason = reason,
+                          .entity = record.entity,
                           .handler = record.handler,
                           .errors = record.errors,
                           .attempts = record.attempts,
                           .recorded_at = record.first_at,
                           .further_keys = record.further_keys};
   ledger.defer({&deferral, 1});
-  connection_
-      .own("UPDATE main.onefold_deferred SET count = ?, last_at = ? WHERE id = last_insert_rowid()")
-      .integer(1, record.count)
-      .integer(2, record.last_at.time_since_epoch().count())
-      .run();
+  Statement& rest = connection_.own(
+      "UPDATE main.onefold_deferred SET count = ?, last_at = ?, failure = ?, due_at = ?, "
+      "decoded = ? WHERE id = last_insert_rowid()");
+  rest.integer(1, record.count).integer(2, record.last_at.time_since_epoch().count());
+  rest.text(3, record.failure);
+  record.due_at ? rest.integer(4, record.due_at->time_since_epoch().count()) : rest.null(4);
+  rest.integer(5, record.decoded ? 1 : 0).run();
 }
 
 ConsumerId DatabaseDecisions::number_of(const std::string& consumer) {

@@ -13,7 +13,11 @@ namespace onefold::sqlite {
 void bind_offset(Statement& statement, int index, const Offset& offset);
 Offset offset_of(const Statement& statement, int column);
 
-/// Inserts a row, or counts the repetition of one. Call it inside a transaction.
+/// The clock of this database is that of the process.
+std::int64_t now_microseconds();
+
+/// Inserts a row, or counts the repetition of one; or rewrites that of an event that was taken out
+/// of the waiting room. Call it inside a transaction.
 void insert_deferred(Connection& connection, const Deferral& deferral);
 std::vector<DeferredRecord> select_deferred(Connection& connection, const DeferredFilter& filter);
 

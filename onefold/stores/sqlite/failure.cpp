@@ -83,6 +83,21 @@ ErrorKind kind_of(int code, Origin origin) noexcept {
   }
 }
 
+FailureClass class_of(int code) noexcept {
+  switch (code & 0xff) {
+    case SQLITE_CONSTRAINT:
+      // A trigger speaks for nobody but itself; a wrong type is a value that does not fit.
+      if (code == SQLITE_CONSTRAINT_TRIGGER) return FailureClass::statement;
+      return code == SQLITE_CONSTRAINT_DATATYPE ? FailureClass::data : FailureClass::constraint;
+    case SQLITE_MISMATCH:
+    case SQLITE_TOOBIG:
+    case SQLITE_RANGE:
+      return FailureClass::data;
+    default:
+      return FailureClass::statement;
+  }
+}
+
 ErrorKind kind_of_system(int error) noexcept {
   switch (error) {
     case EACCES:
@@ -112,7 +127,7 @@ void fail(::sqlite3* database, int code, Origin origin, std::string_view doing) 
   // The reason comes first: lists cut what is long.
   throw Failure{
       kind, fmt::format("{} while {}{}", reason_of(database, code), doing, advice(kind, origin)),
-      is_lasting(database, code)};
+      is_lasting(database, code), class_of(code)};
 }
 
 }  // namespace onefold::sqlite

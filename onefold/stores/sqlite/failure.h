@@ -19,6 +19,9 @@ enum class Origin {
 /// Decides by the extended result code and the origin, never by text (B04).
 ErrorKind kind_of(int code, Origin origin) noexcept;
 
+/// What a handler's own failure is.
+FailureClass class_of(int code) noexcept;
+
 /// The same for a file that is being opened, by `errno`: what only a person can change (a missing
 /// folder, no permission) is `bad_configuration`, anything else `unavailable`.
 ErrorKind kind_of_system(int error) noexcept;
@@ -26,8 +29,8 @@ ErrorKind kind_of_system(int error) noexcept;
 /// A failure of SQLite, which knows whether waiting can help.
 class Failure : public Error {
  public:
-  Failure(ErrorKind kind, const std::string& message, bool lasts)
-      : Error{kind, message}, lasts_{lasts} {}
+  Failure(ErrorKind kind, const std::string& message, bool lasts, FailureClass failure)
+      : Error{kind, message, failure}, lasts_{lasts} {}
   /// A person must change something: there is no such folder, or the file is no database.
   bool lasts() const noexcept { return lasts_; }
 

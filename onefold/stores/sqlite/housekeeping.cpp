@@ -2,9 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <chrono>
-
 #include "onefold/stores/sqlite/decisions.h"
+#include "onefold/stores/sqlite/deferred.h"
 #include "onefold/stores/sqlite/migrations.h"
 
 namespace onefold::sqlite {
@@ -12,11 +11,6 @@ namespace {
 
 constexpr const char* name_of(ClaimMode mode) noexcept {
   return mode == ClaimMode::optimistic ? "optimistic" : "claim-first";
-}
-
-std::int64_t now_microseconds() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
 }
 
 class DatabaseHousekeeping final : public Housekeeping {

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "onefold/schema.h"
+#include "onefold/stores/sqlite/deferred.h"
 
 namespace onefold::sqlite {
 namespace {
@@ -15,8 +16,10 @@ namespace {
 constexpr const char* further_keys_schema =
     "ALTER TABLE main.onefold_deferred ADD COLUMN further_keys BLOB;";
 
-std::array<SchemaStep, 2> steps() {
-  return {{{1, "first tables", first_schema}, {2, "several keys", further_keys_schema}}};
+std::array<SchemaStep, 3> steps() {
+  return {{{1, "first tables", first_schema},
+           {2, "several keys", further_keys_schema},
+           {3, "failures", failures_schema}}};
 }
 
 constexpr const char* migration_table =
@@ -36,11 +39,6 @@ std::vector<AppliedStep> applied_in(Connection& connection) {
     applied.push_back({static_cast<int>(select.integer_at(0)), select.text_at(1)});
   }
   return applied;
-}
-
-std::int64_t now_microseconds() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
 }
 
 void run_script(Connection& connection, const char* sql) {

@@ -75,10 +75,11 @@ std::vector<ConsumerRecord> DatabaseRecords::consumers() {
   const Connection::Inside inside{connection_};
   std::vector<ConsumerRecord> all;
   Statement& select =
-      connection_.own("SELECT name, rules, mode FROM main.onefold_consumer ORDER BY name");
+      connection_.own("SELECT name, rules, mode, id FROM main.onefold_consumer ORDER BY name");
   const ResetAtEnd reset{select};
   while (select.step()) {
-    all.push_back({select.text_at(0), select.text_at(1), select.text_at(2)});
+    all.push_back({select.text_at(0), select.text_at(1), select.text_at(2),
+                   static_cast<ConsumerId>(select.integer_at(3))});
   }
   return all;
 }
@@ -98,15 +99,22 @@ void DatabaseRecords::count_inbox(ConsumerId id, ConsumerStatus& status) {
 }
 
 void DatabaseRecords::count_deferred(ConsumerId id, ConsumerStatus& status) {
-  Statement& count = connection_.own(deferred_counts_sql);
-  const ResetAtEnd reset{count};
-  count.integer(1, id).step();
-  int column = 0;
-  for (const DeferralReason reason :
-       {DeferralReason::conflict, DeferralReason::dead, DeferralReason::quarantine}) {
-    const std::int64_t rows = count.integer_at(column++);
-    if (rows > 0) status.deferred.emplace_back(to_string(reason), rows);
+  {
+    Statement& count = connection_.own(deferred_counts_sql);
+    const ResetAtEnd reset{count};
+    count.integer(1, id).step();
+    int column = 0;
+    for (const DeferralReason reason :
+         {DeferralReason::behind, DeferralReason::conflict, DeferralReason::dead,
+          DeferralReason::quarantine, DeferralReason::retry}) {
+      const std::int64_t rows = count.integer_at(column++);
+      if (rows > 0) status.deferred.emplace_back(to_string(reason), rows);
+    }
   }
+  Statement& next = connection_.own(
+      "SELECT min(due_at) FROM main.onefold_deferred WHERE consumer = ? AND due_at IS NOT NULL");
+  const ResetAtEnd reset{next};
+  if (next.integer(1, id).step() && !next.is_null(0)) status.next_due_at = time_at(next, 0);
 }
 
 std::vector<ConsumerStatus> DatabaseRecords::status() {

@@ -20,9 +20,10 @@ inline constexpr const char* inbox_counts_sql =
     "CROSS JOIN main.onefold_inbox i ON i.scope = s.id WHERE s.consumer = ?";
 static_assert(outcome_count == 7);
 
-/// The rows of each reason that the schema allows, in the order of their names.
+/// The rows of each reason, in the order of their names.
 inline constexpr const char* deferred_counts_sql =
-    "SELECT sum(reason = 'conflict'), sum(reason = 'dead'), sum(reason = 'quarantine') "
+    "SELECT sum(reason = 'behind'), sum(reason = 'conflict'), sum(reason = 'dead'), "
+    "sum(reason = 'quarantine'), sum(reason = 'retry') "
     "FROM main.onefold_deferred WHERE consumer = ?";
 
 /// The rows of one scope in the order of its keys, and of each whether it fits: rows that do not

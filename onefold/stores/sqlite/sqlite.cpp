@@ -7,6 +7,7 @@
 #include "onefold/stores/sqlite/decisions.h"
 #include "onefold/stores/sqlite/housekeeping.h"
 #include "onefold/stores/sqlite/records.h"
+#include "onefold/stores/sqlite/runs.h"
 #include "onefold/stores/sqlite/transaction.h"
 
 namespace onefold::sqlite {
@@ -21,6 +22,10 @@ class DatabaseSession final : public Session {
   std::unique_ptr<Transaction> begin() override { return std::make_unique<OpenTransaction>(link_); }
   std::vector<Position> positions(ConsumerId consumer, std::string_view source) override;
   std::optional<std::int32_t> scope(const ScopeName& name) override;
+  Due due(const DueQuery& query) override { return select_due(link_->connection, query); }
+  std::optional<PauseRecord> pause(ConsumerId consumer) override {
+    return select_pause(link_->connection, consumer);
+  }
 
  private:
   std::optional<std::int32_t> find(const ScopeName& name);
@@ -94,6 +99,8 @@ class Database final : public Store {
   std::unique_ptr<Housekeeping> housekeeping() override { return open_housekeeping(options_); }
   std::unique_ptr<Records> records() override { return open_records(options_); }
   std::unique_ptr<Decisions> decisions() override { return open_decisions(options_); }
+  std::unique_ptr<Replays> replays() override { return open_replays(options_); }
+  std::unique_ptr<Runs> runs() override { return open_runs(options_); }
 
  private:
   Options options_;

@@ -396,7 +396,7 @@ TEST_F(SqliteStore, OptimisticRecordMeetsARival) {
 TEST_F(SqliteStore, MigrationsRefuseAnotherSchema) {
   auto housekeeping = store_->housekeeping();
   const auto again = housekeeping->migrate();
-  ASSERT_EQ(again.size(), 2U);
+  ASSERT_EQ(again.size(), 3U);
   for (const Migration& each : again) EXPECT_FALSE(each.applied_now) << each.name;
   housekeeping->check_schema();
   sqlite3* raw = nullptr;
@@ -426,7 +426,7 @@ TEST_F(SqliteStore, WhatIsPendingCanBeAppliedByHand) {
   const auto store = open_store({.path = path});
   const auto housekeeping = store->housekeeping();
   const auto pending = housekeeping->pending();
-  ASSERT_EQ(pending.size(), 2U);
+  ASSERT_EQ(pending.size(), 3U);
   EXPECT_EQ(kind_thrown_by([&] { housekeeping->check_schema(); }), ErrorKind::bad_configuration);
   sqlite3* raw = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &raw), SQLITE_OK);
@@ -438,6 +438,47 @@ TEST_F(SqliteStore, WhatIsPendingCanBeAppliedByHand) {
   EXPECT_NO_THROW(housekeeping->check_schema());
   EXPECT_TRUE(housekeeping->pending().empty());
   for (const Migration& each : housekeeping->migrate()) EXPECT_FALSE(each.applied_now);
+}
+
+TEST_F(SqliteStore, WhatWasSetAsideByAnEarlierVersionIsKept) {
+  const std::string path = (directory_ / "earlier.db").string();
+  const auto store = open_store({.path = path});
+  const auto pending = store->housekeeping()->pending();
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &raw), SQLITE_OK);
+  const auto run = [&](const std::string& sql) {
+    ASSERT_EQ(sqlite3_exec(raw, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(raw);
+  };
+  run(pending.at(0).sql);
+  run(pending.at(1).sql);
+  run("INSERT INTO onefold_consumer VALUES (1, 'billing', '', 'claim-first', 0, NULL)");
+  for (const char* id : {"41", "42"}) {
+    run(std::string{"INSERT INTO onefold_deferred (id, scope, key, fingerprint, consumer, reason, "
+                    "handler, errors, attempts, count, source, event_id, event_source, event_type, "
+                    "event_subject, content_type, headers, raw, first_at, last_at) VALUES ("} +
+        id + ", 1, x'0" + id[1] +
+        "', x'02', 1, 'dead', 'credit', '[\"why\"]', 3, 2, 'orders', 'e1', "
+        "'shop', 'paid', '', '', '[]', x'00ff', 5, 6)");
+  }
+  run("DELETE FROM onefold_deferred WHERE id = 42");
+  for (const Migration& each : store->housekeeping()->migrate()) {
+    EXPECT_EQ(each.applied_now, each.version == 3);
+  }
+  const auto rows = store->records()->deferred({});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows.at(0).id, 41);
+  EXPECT_EQ(rows.at(0).raw, std::string("\0\xff", 2));
+  EXPECT_EQ(rows.at(0).errors, std::vector<std::string>{"why"});
+  EXPECT_EQ(rows.at(0).count, 2);
+  EXPECT_FALSE(rows.at(0).decoded) << "its data is not known: it is read anew";
+  run("INSERT INTO onefold_deferred (scope, key, fingerprint, consumer, reason, failure, handler, "
+      "errors, attempts, turn, source, event_id, event_source, event_type, event_subject, "
+      "content_type, headers, first_at, last_at, decoded, raw) VALUES (1, x'05', x'02', 1, "
+      "'retry', "
+      "'', '', '[]', 0, 0, '', '', '', '', '', '', '[]', 0, 0, 1, x'')");
+  EXPECT_EQ(sqlite3_last_insert_rowid(raw), 43) << "numbers are not used again";
+  sqlite3_close(raw);
 }
 
 TEST_F(SqliteStore, AnExaminationSaysWhichStatementsCannotWork) {

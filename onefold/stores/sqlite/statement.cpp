@@ -43,7 +43,8 @@ Statement::Statement(::sqlite3* database, std::string_view sql, Origin origin)
       sql.find('\0') != std::string_view::npos) {
     throw Error{ErrorKind::permanent,
                 fmt::format("SQLite: a statement is too long or holds a NUL: {}",
-                            beginning_of(sql.substr(0, sql.find('\0'))))};
+                            beginning_of(sql.substr(0, sql.find('\0')))),
+                FailureClass::statement};
   }
   const char* tail = nullptr;
   const int code = sqlite3_prepare_v3(database, sql.data(), static_cast<int>(sql.size()),
@@ -58,7 +59,8 @@ Statement::Statement(::sqlite3* database, std::string_view sql, Origin origin)
     sqlite3_finalize(handle_);
     throw Error{ErrorKind::permanent,
                 fmt::format("SQLite: {} in \"{}\"; give each statement by itself",
-                            more ? "more than one statement" : "no statement", beginning_of(sql))};
+                            more ? "more than one statement" : "no statement", beginning_of(sql)),
+                FailureClass::statement};
   }
 }
 

@@ -33,8 +33,10 @@ const Parameter& find(HandlerStatement::Slot& slot, std::span<const Parameter> g
       return given[place];
     }
   }
-  throw Error{ErrorKind::permanent, fmt::format("SQLite: parameter :{} of \"{}\" is not given",
-                                                slot.name, statement.beginning())};
+  throw Error{
+      ErrorKind::permanent,
+      fmt::format("SQLite: parameter :{} of \"{}\" is not given", slot.name, statement.beginning()),
+      FailureClass::statement};
 }
 
 /// SQLite would store NULL without a word.
@@ -43,7 +45,8 @@ void refuse_nan(const Parameter& parameter, const Statement& statement) {
   if (number == nullptr || !std::isnan(*number)) return;
   throw Error{ErrorKind::permanent,
               fmt::format("SQLite: parameter :{} of \"{}\" is NaN, which would be stored as NULL",
-                          parameter.name, statement.beginning())};
+                          parameter.name, statement.beginning()),
+              FailureClass::data};
 }
 
 void bind_all(HandlerStatement& prepared, std::span<const Parameter> given) {
@@ -90,9 +93,11 @@ void HandlerStatements::execute(std::string_view sql, Parameters parameters,
     HandlerStatement& prepared = connection_.of_handler(sql);
     const std::int64_t changed = run(prepared, parameters);
     if (expected_rows && changed != *expected_rows) {
-      throw Error{ErrorKind::permanent, fmt::format("expected {} row{}, changed {}: {}",
-                                                    *expected_rows, *expected_rows == 1 ? "" : "s",
-                                                    changed, prepared.statement.beginning())};
+      throw Error{
+          ErrorKind::permanent,
+          fmt::format("expected {} row{}, changed {}: {}", *expected_rows,
+                      *expected_rows == 1 ? "" : "s", changed, prepared.statement.beginning()),
+          FailureClass::rows};
     }
   });
 }

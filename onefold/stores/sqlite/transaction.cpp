@@ -25,6 +25,7 @@ OpenTransaction::OpenTransaction(std::shared_ptr<Link> link)
     : link_{std::move(link)},
       health_{link_->connection},
       ledger_{link_->connection, health_, link_->words},
+      waiting_room_{link_->connection, health_},
       statements_{link_->connection, health_} {
   begin(*link_);
 }
@@ -40,7 +41,8 @@ void OpenTransaction::require_foreign_keys() {
   sqlite3_db_status(handle(), SQLITE_DBSTATUS_DEFERRED_FKS, &open, &unused, 0);
   if (open != 0) {
     throw Error{ErrorKind::permanent,
-                "SQLite: a deferred foreign key points nowhere at the end of the event"};
+                "SQLite: a deferred foreign key points nowhere at the end of the event",
+                FailureClass::constraint};
   }
 }
 

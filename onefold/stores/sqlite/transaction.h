@@ -7,6 +7,7 @@
 #include "onefold/stores/sqlite/health.h"
 #include "onefold/stores/sqlite/ledger.h"
 #include "onefold/stores/sqlite/statements.h"
+#include "onefold/stores/sqlite/waiting_room.h"
 
 namespace onefold::sqlite {
 
@@ -26,6 +27,7 @@ class OpenTransaction final : public Transaction {
   ~OpenTransaction() override;
 
   Ledger& ledger() override { return ledger_; }
+  WaitingRoom& waiting_room() override { return waiting_room_; }
   Statements& statements() override { return statements_; }
   void verify() override;
   void savepoint() override;
@@ -41,6 +43,7 @@ class OpenTransaction final : public Transaction {
   std::shared_ptr<Link> link_;
   Health health_;
   InboxLedger ledger_;
+  DatabaseWaitingRoom waiting_room_;
   HandlerStatements statements_;
   bool has_savepoint_ = false;
   bool ended_ = false;

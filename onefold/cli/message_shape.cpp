@@ -1,0 +1,108 @@
+#include "onefold/cli/message_shape.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace onefold::cli {
+namespace {
+
+bool is_digit(char c) noexcept {
+  return c >= '0' && c <= '9';
+}
+bool is_hex(char c) noexcept {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+/// Also what is no ASCII: a letter of some alphabet.
+bool is_word(char c) noexcept {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+/// Each `measure` says how many bytes at the beginning of a text are of its kind; 0: none.
+std::size_t hex_digits(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::find_if_not(text, is_hex) - text.begin());
+}
+
+std::size_t measure_uuid(std::string_view text) {
+  constexpr std::array<std::size_t, 5> groups{8, 4, 4, 4, 12};
+  std::size_t at = 0;
+  for (const std::size_t size : groups) {
+    if (at > 0 && (at >= text.size() || text[at++] != '-')) return 0;
+    if (hex_digits(text.substr(at)) != size) return 0;
+    at += size;
+  }
+  return at < text.size() && is_word(text[at]) ? 0 : at;
+}
+
+std::size_t measure_hex(std::string_view text) {
+  constexpr std::size_t least = 8;
+  const bool marked = text.starts_with("0x") || text.starts_with("0X");
+  const std::size_t digits = hex_digits(text.substr(marked ? 2 : 0));
+  const std::size_t size = digits + (marked ? 2 : 0);
+  if (digits == 0 || (size < text.size() && is_word(text[size]))) return 0;
+  if (marked) return size;
+  const auto numbers = std::ranges::count_if(text.substr(0, size), is_digit);
+  const bool mixed = numbers > 0 && numbers < static_cast<std::ptrdiff_t>(size);
+  return digits >= least && mixed ? size : 0;
+}
+
+/// Digits, with what stands between them in decimals and in times.
+std::size_t measure_number(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && is_digit(text[at])) {
+    while (at < text.size() && is_digit(text[at])) ++at;
+    const bool goes_on = at + 1 < text.size() && is_digit(text[at + 1]) &&
+                         std::string_view{".,:"}.find(text[at]) != std::string_view::npos;
+    if (!goes_on) return at;
+    ++at;
+  }
+  return at;
+}
+
+/// Up to the closing quote. An apostrophe within a word closes nothing.
+std::size_t measure_quoted(std::string_view text) {
+  const char quote = text.front();
+  for (std::size_t at = 1; at < text.size(); ++at) {
+    if (text[at] != quote) continue;
+    const bool within_word = quote == '\'' && at + 1 < text.size() && is_word(text[at + 1]);
+    if (!within_word) return at + 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string shape_of(std::string_view message) {
+  std::string shape;
+  bool in_word = false;
+  for (std::size_t at = 0; at < message.size();) {
+    const std::string_view rest = message.substr(at);
+    const char first = rest.front();
+    const bool opens = first == '"' || first == '`' || (first == '\'' && !in_word);
+    std::size_t size = 0;
+    if (opens) {
+      size = measure_quoted(rest);
+      if (size > 0) shape += std::string{first} + "…" + first;
+    } else if (!in_word) {
+      if ((size = measure_uuid(rest)) > 0) {
+        shape += "<uuid>";
+      } else if ((size = measure_hex(rest)) > 0) {
+        shape += "<hex>";
+      } else if ((size = measure_number(rest)) > 0) {
+        shape += "<n>";
+      }
+    }
+    if (size == 0) {
+      shape += first;
+      size = 1;
+    }
+    at += size;
+    const char last = message[at - 1];
+    // An underline joins what differs to what does not, as in evt_12.
+    in_word = is_word(last) && last != '_';
+  }
+  return shape;
+}
+
+}  // namespace onefold::cli

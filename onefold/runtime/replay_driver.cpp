@@ -1,0 +1,56 @@
+#include "onefold/runtime/replay_driver.h"
+
+#include <algorithm>
+
+#include "onefold/error.h"
+
+namespace onefold {
+namespace {
+using std::chrono::milliseconds;
+/// Whether there is a replay at all; and how evenly one with a rate goes.
+constexpr milliseconds interval_without{500};
+constexpr milliseconds interval_with{50};
+}  // namespace
+
+Replays& ReplayDriver::replays() {
+  if (!replays_) {
+    if (store_.traits().one_connection) connection_.drop();
+    replays_ = store_.replays();
+  }
+  return *replays_;
+}
+
+/// The workers go on with the connection that was lent.
+void ReplayDriver::give_back() {
+  if (store_.traits().one_connection) replays_.reset();
+}
+
+bool ReplayDriver::advance() {
+  if (clock_.ticks() < look_at_) return false;
+  std::int64_t made_due = 0;
+  try {
+    for (const auto& [name, id] : consumers_) made_due += replays().advance(id);
+    give_back();
+  } catch (const Error& error) {
+    if (!error.retryable()) throw;
+    replays_.reset();
+  }
+  look_at_ = clock_.ticks() + (made_due > 0 ? interval_with : interval_without);
+  return made_due > 0;
+}
+
+bool ReplayDriver::is_running() {
+  try {
+    const std::vector<ReplayRecord> known = replays().list({});
+    give_back();
+    return std::ranges::any_of(known, [this](const ReplayRecord& replay) {
+      return replay.state == ReplayState::running && consumers_.contains(replay.consumer);
+    });
+  } catch (const Error& error) {
+    if (!error.retryable()) throw;
+    replays_.reset();
+    return true;  // Nobody knows: ask again.
+  }
+}
+
+}  // namespace onefold

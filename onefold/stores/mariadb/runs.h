@@ -1,0 +1,15 @@
+#pragma once
+
+#include <memory>
+
+#include "onefold/replays.h"
+#include "onefold/runs.h"
+#include "onefold/stores/mariadb/mariadb.h"
+
+namespace onefold::mariadb {
+
+/// Each opens a connection of its own.
+std::unique_ptr<Runs> open_runs(const Options& options);
+std::unique_ptr<Replays> open_replays(const Options& options);
+
+}  // namespace onefold::mariadb

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "onefold/stores/postgres/connection.h"
+#include "onefold/stores/postgres/health.h"
+#include "onefold/waiting.h"
+
+namespace onefold::postgres {
+
+class DatabaseWaitingRoom final : public WaitingRoom {
+ public:
+  DatabaseWaitingRoom(Connection& connection, Health& health) noexcept
+      : connection_{connection}, health_{health} {}
+
+  std::vector<Claim> take(std::span<const Waiting* const> events) override;
+  void leave(std::span<const std::int64_t> ids) override;
+  std::vector<bool> blocked(ConsumerId consumer, std::span<const Front> fronts) override;
+  void pause(const Pause& pause) override;
+  void probed(ConsumerId consumer, bool worked, std::chrono::milliseconds next_in) override;
+  void tally(std::span<const ReplayTally> tallies) override;
+
+ private:
+  std::vector<bool> raise_turns(std::span<const Waiting* const> events);
+  void revive(const Pause& pause);
+
+  Connection& connection_;
+  Health& health_;
+};
+
+/// See `Session::due` and `Session::pause`.
+Due select_due(Connection& connection, const DueQuery& query);
+std::optional<PauseRecord> select_pause(Connection& connection, ConsumerId consumer);
+
+}  // namespace onefold::postgres

@@ -81,6 +81,7 @@ struct Consumer {
   std::size_t batch_max = 500;  ///< Deliveries in one transaction, 1 to 10,000.
   RetryPolicy retry = {};
   BreakerRule breaker = {};
+  int crashes_max = 3;  ///< An event that has killed the process so often is dead, 1 to 100.
   std::optional<OrderRule> order = {};  ///< Absent: nothing waits for anything.
   Unsupported unsupported = Unsupported::dead_letter;
   /// Workers, 1 to 64, for each source that several can share; other sources have one. Each has a

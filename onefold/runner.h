@@ -45,6 +45,11 @@ class Runner {
     /// Called after every batch, for progress displays; as `notify`.
     std::function<void(const Totals&)> progress = {};
     Clock* clock = nullptr;  ///< The machine's, unless given.
+    /// A folder where the process leaves word of how it has died, so that the event that kills it
+    /// is found at once, and said with its signal (docs/failures.md). While it runs, SIGSEGV,
+    /// SIGBUS, SIGFPE, SIGILL and SIGABRT have handlers, which pass on to those that were there
+    /// before. Empty: none; such an event is found all the same, after four deaths more.
+    std::string state_folder = {};
   };
 
   /// The store must outlive the runner.

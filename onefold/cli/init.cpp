@@ -62,6 +62,7 @@ identity = { id = "/event_id", source = "literal:shop", type = "/type" }
 [consumer.billing]          # part of every key: never rename it
 sources = ["orders"]
 # batch_max = 500           # events in one transaction
+# retry.attempts = 10       # of what may go away by itself; see [consumer.NAME.retry] in the docs
 # unsupported = "ignore"    # skip types without a handler; otherwise they are set aside
 
 [[consumer.billing.handler]]

@@ -28,7 +28,10 @@ std::size_t measure_uuid(std::string_view text) {
   constexpr std::array<std::size_t, 5> groups{8, 4, 4, 4, 12};
   std::size_t at = 0;
   for (const std::size_t size : groups) {
-    if (at > 0 && (at >= text.size() || text[at++] != '-')) return 0;
+    if (at > 0) {
+      if (at >= text.size() || text[at] != '-') return 0;
+      ++at;
+    }
     if (hex_digits(text.substr(at)) != size) return 0;
     at += size;
   }
@@ -71,33 +74,35 @@ std::size_t measure_quoted(std::string_view text) {
   return 0;
 }
 
+struct Piece {
+  std::size_t size = 0;
+  std::string shape;
+};
+
+/// What the text begins with; a single character if it is nothing else.
+Piece piece_at(std::string_view text, bool in_word) {
+  const char first = text.front();
+  Piece character{1, std::string{first}};
+  if (first == '"' || first == '`' || (first == '\'' && !in_word)) {
+    const std::size_t size = measure_quoted(text);
+    return size > 0 ? Piece{size, first + std::string{"…"} + first} : character;
+  }
+  if (in_word) return character;
+  if (const std::size_t size = measure_uuid(text); size > 0) return {size, "<uuid>"};
+  if (const std::size_t size = measure_hex(text); size > 0) return {size, "<hex>"};
+  if (const std::size_t size = measure_number(text); size > 0) return {size, "<n>"};
+  return character;
+}
+
 }  // namespace
 
 std::string shape_of(std::string_view message) {
   std::string shape;
   bool in_word = false;
   for (std::size_t at = 0; at < message.size();) {
-    const std::string_view rest = message.substr(at);
-    const char first = rest.front();
-    const bool opens = first == '"' || first == '`' || (first == '\'' && !in_word);
-    std::size_t size = 0;
-    if (opens) {
-      size = measure_quoted(rest);
-      if (size > 0) shape += std::string{first} + "…" + first;
-    } else if (!in_word) {
-      if ((size = measure_uuid(rest)) > 0) {
-        shape += "<uuid>";
-      } else if ((size = measure_hex(rest)) > 0) {
-        shape += "<hex>";
-      } else if ((size = measure_number(rest)) > 0) {
-        shape += "<n>";
-      }
-    }
-    if (size == 0) {
-      shape += first;
-      size = 1;
-    }
-    at += size;
+    const Piece piece = piece_at(message.substr(at), in_word);
+    shape += piece.shape;
+    at += piece.size;
     const char last = message[at - 1];
     // An underline joins what differs to what does not, as in evt_12.
     in_word = is_word(last) && last != '_';

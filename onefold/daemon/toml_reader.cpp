@@ -153,15 +153,16 @@ double TableReader::number(std::string_view key) const {
   if (!value && reading_.whole(*node)) value = number_in<double>(node->value_or(""));
   if (!value) {
     wrong_type(key, "a number", *node);
-  } else if (!(*value >= static_cast<double>(wanted.least) &&
-               *value <= static_cast<double>(wanted.most))) {
-    problem(key,
-            in_quotes(key) + " must be between " + std::to_string(wanted.least) + " and " +
-                std::to_string(wanted.most),
-            for_example(wanted));
-  } else {
+    return otherwise;
+  }
+  // Neither can be said of what is not a number.
+  if (*value >= static_cast<double>(wanted.least) && *value <= static_cast<double>(wanted.most)) {
     return *value;
   }
+  problem(key,
+          in_quotes(key) + " must be between " + std::to_string(wanted.least) + " and " +
+              std::to_string(wanted.most),
+          for_example(wanted));
   return otherwise;
 }
 

@@ -15,8 +15,6 @@ using std::chrono::steady_clock;
 /// How long nothing is asked after there was nothing. Others may add to what waits at any time.
 constexpr milliseconds look_interval{500};
 constexpr milliseconds shortest_look_interval{5};
-/// Events in one transaction. Each may be as large as its source allows (P12).
-constexpr std::size_t events_max = 64;
 
 class RetrySource final : public Source {
  public:
@@ -49,7 +47,7 @@ std::vector<Delivery> RetrySource::receive(std::size_t limit, milliseconds patie
   // Whoever cannot wait wants to know how it stands now.
   if (patience.count() > 0 && clock_.ticks() < look_at_) return {};
   bool probe = false;
-  Due due = ask(std::min(limit, events_max), probe);
+  Due due = ask(std::min(limit, waiting_events_max), probe);
   at_end_ = due.events.empty();
   look_at_ = clock_.ticks();
   if (at_end_) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,6 +11,9 @@
 #include "onefold/source.h"
 
 namespace onefold {
+
+/// Events in one transaction. Each may be as large as its source allows (P12).
+inline constexpr std::size_t waiting_events_max = 64;
 
 /// How bytes of each source are decoded, by its name.
 using Decoders = std::map<std::string, std::function<Decode()>>;

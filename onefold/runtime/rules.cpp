@@ -195,8 +195,9 @@ std::string defect_of(const HandlerSpec& handler, const Consumer& consumer) {
 
 bool say_the_same(const Consumer& one, const Consumer& other) {
   const auto options = [](const Consumer& consumer) {
-    return std::tuple{consumer.batch_max,   consumer.retry,   consumer.breaker,
-                      consumer.unsupported, consumer.workers, consumer.claim};
+    return std::tuple{consumer.batch_max,   consumer.retry,       consumer.breaker,
+                      consumer.crashes_max, consumer.unsupported, consumer.workers,
+                      consumer.claim};
   };
   const auto handler = [](const HandlerSpec& spec) {
     return std::tie(spec.name, spec.type, spec.version, spec.entity, spec.retry);
@@ -217,6 +218,10 @@ std::string defect_of_failures(const Consumer& consumer) {
   }
   if (const auto defect = defect_of(consumer.breaker); !defect.empty()) {
     return "breaker." + std::string{defect};
+  }
+  constexpr int crashes_limit = 100;
+  if (consumer.crashes_max < 1 || consumer.crashes_max > crashes_limit) {
+    return "crashes_max: 1 to 100";
   }
   for (const HandlerSpec& handler : consumer.handlers) {
     const auto defect = handler.retry ? defect_of(*handler.retry) : std::string_view{};

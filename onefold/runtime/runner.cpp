@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <filesystem>
 #include <list>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "onefold/error.h"
+#include "onefold/runtime/careful.h"
 #include "onefold/runtime/connection.h"
+#include "onefold/runtime/crash_file.h"
+#include "onefold/runtime/crash_reports.h"
 #include "onefold/runtime/replay_driver.h"
 #include "onefold/runtime/retry_source.h"
 #include "onefold/runtime/rules.h"
@@ -41,6 +46,7 @@ struct Runner::State {
   struct Crew {
     Crew(Store& store, Clock& clock) : connection{store}, replays{store, connection, clock} {}
     Connection connection;
+    std::list<Careful> careful;  ///< One for each worker.
     std::list<Worker> workers;
     ReplayDriver replays;  ///< Of the consumers whose waiting room it serves.
     int sources = 0;       ///< Without any, its work comes from what the others set aside.
@@ -61,6 +67,7 @@ struct Runner::State {
   Totals loop(bool until_idle);
   void run_threads(bool until_idle);
   void run_crew(Crew& crew, bool until_idle);
+  void take_turns(Crew& crew, bool until_idle);
   StepResult finish_batch(Worker& worker);
   bool finish_batches(Crew& crew);
   bool is_idle(Crew& crew, bool sources_done) const;
@@ -73,6 +80,7 @@ struct Runner::State {
   std::list<Subscription> subscriptions;
   std::list<Crew> crews;
   Totals totals;
+  CrashReports reports;  ///< Of those that ran before.
   std::atomic<bool> stopping{false};
   std::atomic<int> crews_with_sources{0};  ///< That have not come to their end.
   bool started = false;
@@ -208,10 +216,17 @@ void Runner::State::add_worker(Crew& crew, Subscription subscription, millisecon
     if (options.notify) options.notify(notice);
   };
   subscriptions.push_back(std::move(subscription));
+  Careful& careful = crew.careful.emplace_back(subscriptions.back(),
+                                               Careful::Surroundings{.store = store,
+                                                                     .connection = crew.connection,
+                                                                     .clock = clock(),
+                                                                     .reports = reports,
+                                                                     .notify = notify});
   crew.workers.emplace_back(subscriptions.back(), crew.connection, clock(),
                             Worker::Options{.patience = patience,
                                             .notify = notify,
-                                            .number = static_cast<std::uint32_t>(crews.size())});
+                                            .number = static_cast<std::uint32_t>(crews.size()),
+                                            .careful = &careful});
 }
 
 /// Sessions cost little, threads too: each worker has its own where the database can use them.
@@ -244,6 +259,12 @@ StepResult Runner::State::finish_batch(Worker& worker) {
 
 Totals Runner::State::loop(bool until_idle) {
   waits = !until_idle;
+  std::unique_ptr<CrashFile> crash_file;
+  if (!options.state_folder.empty()) {
+    const std::string folder = std::filesystem::absolute(options.state_folder).string();
+    crash_file = std::make_unique<CrashFile>(folder, options.notify);
+    reports = CrashReports{folder, options.notify};
+  }
   start();
   crews_with_sources = static_cast<int>(
       std::ranges::count_if(crews, [](const Crew& crew) { return crew.sources > 0; }));
@@ -275,7 +296,21 @@ void Runner::State::run_threads(bool until_idle) {
   if (failure) std::rethrow_exception(failure);
 }
 
+/// However it ends, short of a death: nobody has to wonder what became of it.
 void Runner::State::run_crew(Crew& crew, bool until_idle) {
+  std::optional<SignalStack> stack;
+  if (!options.state_folder.empty()) stack.emplace();
+  const auto end_runs = [&] { std::ranges::for_each(crew.careful, &Careful::end); };
+  try {
+    take_turns(crew, until_idle);
+  } catch (const Error&) {
+    end_runs();
+    throw;
+  }
+  end_runs();
+}
+
+void Runner::State::take_turns(Crew& crew, bool until_idle) {
   while (!stopping) {
     // First, so that what the last of them has set aside is seen below.
     const bool sources_done = crews_with_sources == 0;

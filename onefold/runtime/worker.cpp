@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "onefold/runtime/crash_file.h"
+#include "onefold/runtime/handler_call.h"
+
 // The guarantee, to be read from top to bottom.
 //
 //   receive → identify → begin → claim → handle → record → advance → commit → acknowledge
@@ -21,6 +24,11 @@
 // `seal`.
 
 namespace onefold {
+namespace {
+RunId run_of(const Careful* careful) {
+  return careful != nullptr ? careful->run() : 0;
+}
+}  // namespace
 
 StepResult Worker::step() {
   if (clock_.ticks() < ready_at_) return StepResult::waiting;
@@ -66,14 +74,20 @@ StepResult Worker::step() {
 
 /// Takes what has arrived. Bytes that could not be decoded come along, as deliveries with a defect.
 StepResult Worker::receive() {
+  Careful* const careful = options_.careful;
+  if (careful != nullptr) careful->before_receive();
   if (is_paused()) {
     if (source_) source_->receive(0, options_.patience);
     return StepResult::idle;
   }
   if (!source_) open_source();
+  const std::size_t most = subscription_.consumer.batch_max;
   std::vector<Delivery> deliveries =
-      source_->receive(subscription_.consumer.batch_max, options_.patience);
-  if (deliveries.empty()) return StepResult::idle;
+      source_->receive(careful != nullptr ? careful->at_most(most) : most, options_.patience);
+  if (deliveries.empty()) {
+    if (careful != nullptr) careful->rest(source_->at_end());
+    return StepResult::idle;
+  }
   deliveries_ = std::move(deliveries);
   items_.clear();
   items_.reserve(deliveries_.size());
@@ -100,6 +114,7 @@ void Worker::identify() {
     identifier_.identify(rest.first(parts), session);
     rest = rest.subspan(parts);
   }
+  if (Careful* careful = watchful()) careful->condemn(std::span{items_}.subspan(unit_first_));
   start_unit(unit_first_);
   step_ = Step::begin;
 }
@@ -110,6 +125,7 @@ void Worker::begin() {
     step_ = Step::identify;  // Another worker lost the session that our scopes came from.
     return;
   }
+  if (Careful* careful = watchful()) careful->hold(unit_.items());
   transaction_ = connection_.session().begin();
   unit_.restart();
   item_ = handler_ = 0;
@@ -242,6 +258,7 @@ void Worker::acknowledge() {
   for (const Position& position : unit_.positions()) expected_[*position.partition] = position.next;
   for (const Settled& one : settled) ++totals_.by_outcome.at(static_cast<std::size_t>(one.outcome));
   backoff_.reset();
+  if (Careful* careful = watchful()) careful->note_settled(unit_.items());
   breaker_.note(unit_.items(), recorded_at_);
   if (trip_) {
     breaker_.forget();
@@ -268,6 +285,8 @@ void Worker::acknowledge() {
 /// fault. A failure that it caught and kept to itself counts all the same.
 Answer Worker::run(const HandlerSpec& handler, Item& item) {
   Context context{*transaction_};
+  const InHand in_hand{run_of(options_.careful), subscription_.consumer.name, handler.name,
+                       &item.key.key};
   Answer answer = answer_to(item.delivery->event, handler, context);
   try {
     transaction_->verify();
@@ -295,6 +314,8 @@ void Worker::handle_together(const HandlerSpec& handler, const std::vector<Item*
   std::vector<const Event*> events;
   for (const Item* item : items) events.push_back(&item->delivery->event);
   Context context{*transaction_};
+  const InHand in_hand{run_of(options_.careful), subscription_.consumer.name, handler.name,
+                       nullptr};
   auto answers = answers_to(events, handler, context);
   const auto not_done = [](const Answer& answer) { return answer.kind != Answer::Kind::done; };
   if (answers && std::ranges::none_of(*answers, not_done)) transaction_->verify();
@@ -331,8 +352,15 @@ void Worker::settle(Item& item, Outcome outcome) {
   touched_ = false;
 }
 
+/// Asked for each event and each transaction; null as long as nobody is suspected.
+Careful* Worker::watchful() const noexcept {
+  Careful* const careful = options_.careful;
+  return careful != nullptr && !careful->is_calm() ? careful : nullptr;
+}
+
 void Worker::start_unit(std::size_t first) {
-  const std::size_t size = std::min(unit_max_, items_.size() - first);
+  std::size_t size = std::min(unit_max_, items_.size() - first);
+  if (const Careful* careful = watchful()) size = careful->at_most(size);
   unit_first_ = first;
   unit_ = Unit{std::span{items_}.subspan(first, size)};
   // What is in doubt keeps its time, by which its claims are recognised.

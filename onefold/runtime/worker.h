@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,8 +18,8 @@
 #include "onefold/runtime/backoff.h"
 #include "onefold/runtime/batch.h"
 #include "onefold/runtime/breaker.h"
+#include "onefold/runtime/careful.h"
 #include "onefold/runtime/connection.h"
-#include "onefold/runtime/handler_call.h"
 #include "onefold/runtime/identifier.h"
 #include "onefold/runtime/step.h"
 #include "onefold/runtime/subscription.h"
@@ -38,7 +37,8 @@ class Worker {
     std::chrono::milliseconds patience{0};  ///< How long `receive` may wait.
     std::size_t rerun_max = 64;  ///< Events in one transaction of a rerun (semantics 3.3).
     Notify notify = {};
-    std::uint32_t number = 0;  ///< Among all workers, so that their pauses differ.
+    std::uint32_t number = 0;    ///< Among all workers, so that their pauses differ.
+    Careful* careful = nullptr;  ///< Looks for events that kill the process; null: nobody does.
   };
 
   Worker(const Subscription& subscription, Connection& connection, Clock& clock, Options options);
@@ -107,6 +107,7 @@ class Worker {
   bool position_moved();
   std::string who_broke_it() const;
   void say(Severity severity, const std::string& text) const;
+  Careful* watchful() const noexcept;
   ClaimMode claim_mode() const noexcept;
   Plan base_plan() const noexcept;
 
@@ -122,8 +123,7 @@ class Worker {
   // The batch in hand.
   std::vector<Delivery> deliveries_;
   std::vector<Item> items_;  ///< Of all deliveries, in their order.
-  std::size_t unit_first_ = 0;
-  std::size_t unit_max_;
+  std::size_t unit_first_ = 0, unit_max_;
   Unit unit_;
   Timestamp recorded_at_;
   std::unique_ptr<Transaction> transaction_;

@@ -37,8 +37,11 @@ std::string_view defect_of(const RetryPolicy& policy) noexcept {
   if (policy.attempts < 1 || policy.attempts > attempts_limit) return "attempts: 1 to 1,000";
   if (policy.initial.count() < 1) return "initial: at least 1 ms";
   if (policy.longest < policy.initial) return "longest: not shorter than initial";
-  if (!(policy.factor >= 1 && policy.factor <= factor_limit)) return "factor: 1 to 100";
-  if (!(policy.jitter >= 0 && policy.jitter <= 1)) return "jitter: 0 to 1";
+  // Neither can be said of what is not a number.
+  const bool has_factor = policy.factor >= 1 && policy.factor <= factor_limit;
+  const bool has_jitter = policy.jitter >= 0 && policy.jitter <= 1;
+  if (!has_factor) return "factor: 1 to 100";
+  if (!has_jitter) return "jitter: 0 to 1";
   const bool chosen = std::ranges::all_of(policy.permanent, may_be_retried);
   return chosen ? "" : "permanent: transient, constraint, data, rows, statement or crash";
 }

@@ -61,6 +61,13 @@ void add_consumers(Runner& runner, const Config& config) {
   }
 }
 
+std::string state_folder(const Config& config) {
+  if (!config.state_folder.empty()) return config.state_folder;
+  const char* const of_service = std::getenv("STATE_DIRECTORY");  // systemd.exec(5)
+  const std::string folders = of_service != nullptr ? of_service : "";
+  return folders.substr(0, folders.find(':'));
+}
+
 void tell(const Notice& notice) {
   const std::string text = printable(notice.text, 1000);
   if (notice.severity == Severity::info) return note(text);
@@ -73,6 +80,7 @@ void apply_waiting(const OpenedStore& opened) {
   Runner::Options options;
   options.migrate = false;
   options.waiting_only = true;
+  options.state_folder = state_folder(opened.config);
   options.notify = tell;
   options.progress = [&progress](const Totals& totals) { progress.show(totals); };
   Runner runner{*opened.store, std::move(options)};

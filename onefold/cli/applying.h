@@ -21,6 +21,9 @@ std::unique_ptr<Store> open_to_apply(const Config& config, const std::string& co
 OpenedStore open_to_apply_waiting(const std::vector<std::string>& config_paths,
                                   const std::string& otherwise);
 
+/// Where the process leaves word of how it has died; empty: nowhere.
+std::string state_folder(const Config& config);
+
 /// All consumers with all their sources.
 void add_consumers(Runner& runner, const Config& config);
 

@@ -111,6 +111,7 @@ class Run {
     Progress progress;
     Runner::Options options;
     options.migrate = false;  // Done already.
+    options.state_folder = state_folder(config_);
     if (options_.accept_key_change) {
       options.rule_change = RuleChange{.who = user_at_host(), .reason = options_.reason};
     }

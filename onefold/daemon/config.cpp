@@ -112,9 +112,20 @@ void check_standard_input(const Config& config, const toml::table& root, ConfigR
   }
 }
 
+void read_state_folder(const TableReader& root, Config& config) {
+  const auto folder = root.text("state_folder");
+  if (!folder) return;
+  if (folder->empty() || folder->find('\0') != std::string::npos) {
+    root.problem("state_folder", R"("state_folder" must be the path of a folder)",
+                 R"(for example: state_folder = "/var/lib/onefold")");
+  }
+  config.state_folder = relative_to(root.folder("state_folder"), *folder);
+}
+
 void read_sections(const toml::table& root, Config& config, ConfigReading& reading) {
   const TableReader reader{root, table_schema(""), "the file", reading};
   read_version(reader);
+  read_state_folder(reader, config);
   read_store(reader, config);
   each_section(reader, "source", [&](const std::string& name, const toml::table& table) {
     config.sources.emplace(name, read_source(name, table, reading));

@@ -86,6 +86,7 @@ struct ConsumerConfig {
   std::size_t batch_max = 500;
   RetryPolicy retry = {};
   BreakerRule breaker = {};
+  int crashes_max = 3;
   std::optional<OrderRule> order = {};
   Unsupported unsupported = Unsupported::dead_letter;
   std::optional<ClaimMode> claim = {};  ///< Absent: "auto".
@@ -124,6 +125,7 @@ struct ServerConfig {
 
 struct Config {
   std::string path;          ///< Of the first file or folder, as given.
+  std::string state_folder;  ///< Relative to the working directory; empty: not said.
   Secret store_url;          ///< As written; empty only if it is unknown without the environment.
   std::string store_folder;  ///< Where its relative path starts.
   ServerConfig server;

@@ -38,7 +38,7 @@ TEST_P(BrokenConfig, IsOneProblemWithItsPlaceAndHint) {
 constexpr Broken roots[] = {
     {"UnknownRootKey", 1, "config_version = 1\nbatch = 3", "2:1",
      "unknown key \"batch\" in the file",
-     "the keys here are config_version, store, source, consumer"},
+     "the keys here are config_version, state_folder, store, source, consumer"},
     {"NewerVersion", 1, "config_version = 2", "1:18", "config_version = 1 only", "update this one"},
     {"VersionAsText", 1, "config_version = \"1\"", "1:18", "config_version = 1 only",
      "write config_version = 1"},

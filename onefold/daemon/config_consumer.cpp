@@ -127,6 +127,7 @@ ConsumerConfig read_consumer(const std::string& name, const toml::table& table,
   consumer.batch_max = static_cast<std::size_t>(reader.integer("batch_max"));
   consumer.retry = read_retry(reader, "consumer.*.retry", RetryPolicy{});
   consumer.breaker = read_breaker(reader);
+  consumer.crashes_max = static_cast<int>(reader.integer("crashes_max"));
   consumer.order = read_order(reader);
   // One value today: naming it in the file says what later versions must keep doing.
   reader.choice("on_conflict");

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = KeyKind;
 
-constexpr std::int64_t day_milliseconds = 24 * 60 * minute_milliseconds;
+constexpr std::int64_t day_milliseconds = std::int64_t{24} * 60 * minute_milliseconds;
 
 std::vector<KeySchema> consumer_keys() {
   return {{.name = "scope",
@@ -99,6 +99,14 @@ TableSchema consumer() {
         .otherwise = "500",
         .least = 1,
         .most = 10'000},
+       {.name = "crashes_max",
+        .kind = Kind::integer,
+        .meaning = "An event that has killed the process so often is dead; see "
+                   "[failures](failures.md).",
+        .example = "crashes_max = 5",
+        .otherwise = "3",
+        .least = 1,
+        .most = 100},
        {.name = "unsupported",
         .kind = Kind::choice,
         .meaning = "What happens with a type that no handler matches; `\"ignore\"` counts it "

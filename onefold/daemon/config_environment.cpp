@@ -195,6 +195,7 @@ std::vector<std::string> names_in(const toml::table& root, std::string_view sect
 
 std::vector<Target> targets_of(const toml::table& root) {
   std::vector<Target> targets;
+  add_targets(table_schema(""), {}, targets);
   add_targets(table_schema("store"), {"store"}, targets);
   for (const std::string& name : names_in(root, "source")) {
     add_targets(table_schema("source.*"), {"source", name}, targets);

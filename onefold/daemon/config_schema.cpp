@@ -21,6 +21,12 @@ TableSchema root() {
             .required = true,
             .least = 1,
             .most = 1},
+           {.name = "state_folder",
+            .kind = Kind::text,
+            .meaning = "Where the process leaves word of how it has died, so that the event that "
+                       "kills it is found at once; see [failures](failures.md). Default: "
+                       "`$STATE_DIRECTORY`, which systemd sets; without either there is none.",
+            .example = "state_folder = \"/var/lib/onefold\""},
            {.name = "store",
             .kind = Kind::table,
             .meaning = "The database.",

@@ -66,6 +66,8 @@ expect_rows = 0
   EXPECT_EQ(consumer.batch_max, 500U);
   EXPECT_EQ(consumer.retry, RetryPolicy{});
   EXPECT_EQ(consumer.breaker, BreakerRule{});
+  EXPECT_EQ(consumer.crashes_max, 3);
+  EXPECT_TRUE(loaded.config.state_folder.empty());
   EXPECT_FALSE(consumer.order.has_value());
   EXPECT_EQ(consumer.unsupported, Unsupported::dead_letter);
   EXPECT_EQ(consumer.claim, std::nullopt);
@@ -80,6 +82,7 @@ TEST(Config, FailuresAreHandledAsConfigured) {
   using std::chrono::milliseconds;
   std::string text = with_line(12, R"(retry = { attempts = 8, factor = 1.5, permanent = ["crash"] }
 breaker = { failures = 7, window = 9, probe = "5s" }
+crashes_max = 5
 order = { entity = "/account", policy = "none" })");
   text += R"(retry = { initial = "2s", max = "1h", jitter = 0 }
 [[consumer.billing.handler]]
@@ -94,6 +97,7 @@ sql = "DELETE FROM payment"
   EXPECT_EQ(consumer.retry, expected);
   EXPECT_EQ(consumer.breaker,
             (BreakerRule{.failures = 7, .window = 9, .probe = milliseconds{5'000}}));
+  EXPECT_EQ(consumer.crashes_max, 5);
   EXPECT_EQ(consumer.order.value().entity, "/account");
   // What a handler does not say is as its consumer says.
   expected.initial = milliseconds{2'000};
@@ -103,12 +107,23 @@ sql = "DELETE FROM payment"
   EXPECT_EQ(consumer.handlers.at(1).retry, std::nullopt);
 }
 
+TEST(Config, TheStateFolderIsFoundFromTheFileOrTheEnvironment) {
+  const std::string line = "config_version = 1\nstate_folder = \"state\"";
+  const LoadedConfig relative = parse_config(with_line(1, line), "conf/a.toml");
+  ASSERT_TRUE(relative.problems.empty()) << shown(relative);
+  EXPECT_EQ(relative.config.state_folder, "conf/state");
+  const LoadedConfig overridden =
+      parse_config(with_line(1, line), "conf/a.toml",
+                   {.environment = Environment{{"ONEFOLD__STATE_FOLDER", "/var/lib/onefold"}}});
+  ASSERT_TRUE(overridden.problems.empty()) << shown(overridden);
+  EXPECT_EQ(overridden.config.state_folder, "/var/lib/onefold");
+}
+
 TEST(Config, WhatIsReadIsWhatTheRuntimeAccepts) {
   for (const char* line :
        {"retry = { attempts = 1000, initial = \"1ms\", factor = 100, max = \"24h\", jitter = 1 }",
         "retry = { attempts = 1, factor = 1, jitter = 0, permanent = [] }",
-        "retry.permanent = [\"transient\", \"constraint\", \"data\", \"rows\", \"statement\", "
-        "\"crash\"]",
+        R"(retry.permanent = ["transient", "constraint", "data", "rows", "statement", "crash"])",
         "breaker = { failures = 999, window = 1000 }", "breaker = { window = 0 }"}) {
     const LoadedConfig loaded = parse_config(with_line(12, line), "a.toml");
     ASSERT_TRUE(loaded.problems.empty()) << shown(loaded);

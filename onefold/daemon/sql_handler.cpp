@@ -214,6 +214,7 @@ Consumer sql_consumer(const ConsumerConfig& config) {
   consumer.batch_max = config.batch_max;
   consumer.retry = config.retry;
   consumer.breaker = config.breaker;
+  consumer.crashes_max = config.crashes_max;
   consumer.order = config.order;
   consumer.unsupported = config.unsupported;
   consumer.claim = config.claim;

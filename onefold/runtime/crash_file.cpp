@@ -204,12 +204,23 @@ bool lock(int descriptor) {
   return ::fcntl(descriptor, F_SETLK, &whole) == 0;
 }
 
+/// Not where a standard stream should be: where those are closed, what is written to standard error
+/// would land in the report. Before it is locked, since closing any descriptor ends a lock.
+int above_the_standard_streams(int descriptor) {
+  if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+  const int higher = ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int error = errno;
+  ::close(descriptor);
+  errno = error;
+  return higher;
+}
+
 /// Locked before it has its name, so that nobody takes it for that of a dead process.
 int create_locked(const std::string& path) {
   const std::string unnamed = path + ".new";
   ::unlink(unnamed.c_str());
-  const int descriptor =
-      ::open(unnamed.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int descriptor = above_the_standard_streams(
+      ::open(unnamed.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (descriptor < 0) return no_file;
   if (lock(descriptor) && ::rename(unnamed.c_str(), path.c_str()) == 0) return descriptor;
   const int error = errno;

@@ -126,14 +126,16 @@ TEST_F(MariadbOpening, WhatAPersonMustChangeIsToldFromWhatMayPass) {
 TEST_F(MariadbOpening, ASchemaIsMadeByOneOfManyAndRunsWithoutDDL) {
   database_->recreate();
   std::vector<std::thread> migrations;
-  std::atomic<int> applied = 0;
+  std::atomic<std::size_t> applied = 0;
   for (int i = 0; i < 4; ++i) {
     migrations.emplace_back([&] {
-      for (const Migration& each : store_->housekeeping()->migrate()) applied += each.applied_now;
+      for (const Migration& each : store_->housekeeping()->migrate()) {
+        if (each.applied_now) ++applied;
+      }
     });
   }
   for (std::thread& each : migrations) each.join();
-  EXPECT_EQ(applied, 1);
+  EXPECT_EQ(applied, store_->housekeeping()->migrate().size());
   EXPECT_NO_THROW(store_->housekeeping()->check_schema());
 }
 
@@ -150,12 +152,14 @@ TEST_F(MariadbOpening, AMigrationThatWasCutOffIsRunAgain) {
 TEST_F(MariadbOpening, WhatIsPendingDoesTheSameByHand) {
   database_->recreate();
   const auto pending = store_->housekeeping()->pending();
-  ASSERT_EQ(pending.size(), 1U);
+  ASSERT_FALSE(pending.empty());
   PlainClient by_hand{database_->url()};
-  std::string_view script = pending[0].sql;
-  for (std::size_t end = script.find(";\n"); end != script.npos; end = script.find(";\n")) {
-    by_hand.execute(std::string{script.substr(0, end)});
-    script.remove_prefix(end + 2);
+  for (const auto& migration : pending) {
+    std::string_view script = migration.sql;
+    for (std::size_t end = script.find(";\n"); end != script.npos; end = script.find(";\n")) {
+      by_hand.execute(std::string{script.substr(0, end)});
+      script.remove_prefix(end + 2);
+    }
   }
   EXPECT_NO_THROW(store_->housekeeping()->check_schema());
   EXPECT_TRUE(store_->housekeeping()->pending().empty());

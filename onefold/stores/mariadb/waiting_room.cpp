@@ -135,7 +135,7 @@ void DatabaseWaitingRoom::hold(std::vector<Key> keys) {
 }
 
 /// What the inbox has under keys of events that somebody else has settled, in their order.
-std::vector<Claim> DatabaseWaitingRoom::settled(std::vector<Key> keys) {
+std::vector<Claim> DatabaseWaitingRoom::settled(const std::vector<Key>& keys) {
   std::vector<Key> sorted = keys;
   std::ranges::sort(sorted);
   std::map<Key, Claim> found;

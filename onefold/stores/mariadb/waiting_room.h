@@ -21,7 +21,7 @@ class DatabaseWaitingRoom final : public WaitingRoom {
  private:
   std::vector<bool> raise_turns(std::span<const Waiting* const> events);
   void hold(std::vector<Key> keys);
-  std::vector<Claim> settled(std::vector<Key> keys);
+  std::vector<Claim> settled(const std::vector<Key>& keys);
   void revive(const Pause& pause);
 
   Connection& connection_;

@@ -2,7 +2,13 @@
 
 #include <algorithm>
 
+#include "onefold/replays.h"
+
 namespace onefold {
+
+bool is_of_replay(const Position& position) noexcept {
+  return is_replay_position_source(position.partition->source);
+}
 
 std::vector<ScopeRecord> scopes_for(const InboxFilter& filter, std::vector<ScopeRecord> all) {
   std::erase_if(all, [&](const ScopeRecord& each) {

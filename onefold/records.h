@@ -114,6 +114,9 @@ class Records {
   virtual std::vector<DeferredRecord> deferred(const DeferredFilter& filter) = 0;
 };
 
+/// Positions of replays are no subscriptions: status does not show them. For stores.
+bool is_of_replay(const Position& position) noexcept;
+
 /// The scopes that a filter leaves over, in the order of their numbers. For stores.
 std::vector<ScopeRecord> scopes_for(const InboxFilter& filter, std::vector<ScopeRecord> all);
 

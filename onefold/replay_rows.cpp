@@ -18,12 +18,41 @@ bool is_open(const ReplayRecord& replay) {
   return replay.state == ReplayState::running || replay.state == ReplayState::paused;
 }
 
+bool is_running_range(const ReplayRecord& replay) {
+  return replay.is_of_range() && replay.state == ReplayState::running;
+}
+
 /// A person has mended why it had paused: nothing of it stays behind, and the ramp would not let it
 /// go on otherwise.
-void try_failed_again(StoredReplay& stored) {
+///
+/// Events of a range that failed are dead letters now, and no part of it any more.
+void go_on_after_failures(StoredReplay& stored) {
+  if (stored.replay.is_of_range()) {
+    stored.passed = stored.replay.accepted = stored.replay.failed;
+    return;
+  }
   stored.replay.due -= stored.replay.failed;
   stored.replay.failed = 0;
   stored.passed = 0;
+}
+
+std::string offset_text(const Offset& offset) {
+  return (offset.high == 0 ? "" : std::to_string(offset.high) + ":") + std::to_string(offset.low);
+}
+
+std::string selection_in_words(const ReplayRecord& replay, const DeferredFilter& filter) {
+  if (!replay.is_of_range()) {
+    return "filter: " + words_of_filter(filter) + "\nevents: " + std::to_string(replay.selected) +
+           "\nup to: " + std::to_string(replay.up_to) + "\n";
+  }
+  std::string text =
+      "source: " + replay.range.source + "\nfrom: " + std::to_string(replay.range.from) + "\n";
+  for (const RangeEnd& end : replay.range.ends) text += "up to: " + offset_text(end.end) + "\n";
+  return text;
+}
+
+bool is_same_range(const SourceRange& one, const SourceRange& other) {
+  return std::tie(one.source, one.from, one.to) == std::tie(other.source, other.from, other.to);
 }
 
 class ReplaysOver final : public Replays {
@@ -31,15 +60,20 @@ class ReplaysOver final : public Replays {
   explicit ReplaysOver(std::unique_ptr<ReplayRows> rows) : rows_{std::move(rows)} {}
 
   ReplayPreview preview(const DeferredFilter& filter) override;
+  SourceRange preview(std::string_view consumer, SourceRange wanted) override;
   StartedReplay start(const ReplayRequest& request) override;
   std::vector<ReplayRecord> list(std::string_view id) override;
   std::optional<ReplayRecord> change(std::string_view id, ReplayState state,
                                      const Decision& decision) override;
   std::int64_t advance(ConsumerId consumer) override;
+  void finish_range(std::string_view id, const std::string& note) override;
 
  private:
+  void select(StoredReplay& stored);
+  SourceRange with_ends(std::string_view consumer, SourceRange range);
   ReplayRecord take_back(std::string_view id);
   std::int64_t advance_one(StoredReplay stored);
+  void forget_positions(const StoredReplay& stored);
 
   std::unique_ptr<ReplayRows> rows_;
 };
@@ -50,6 +84,34 @@ ReplayPreview ReplaysOver::preview(const DeferredFilter& filter) {
   return preview;
 }
 
+SourceRange ReplaysOver::preview(std::string_view consumer, SourceRange wanted) {
+  SourceRange range;
+  rows_->transact(consumer, [&] { range = with_ends(consumer, std::move(wanted)); });
+  return range;
+}
+
+SourceRange ReplaysOver::with_ends(std::string_view consumer, SourceRange range) {
+  range.ends.clear();
+  for (const Position& passed : rows_->positions(consumer, range.source)) {
+    Offset end = passed.next;
+    if (range.to) end = std::min(end, Offset{0, *range.to});
+    range.ends.push_back({passed.partition->incarnation, passed.partition->name, end});
+  }
+  return range;
+}
+
+/// What a new replay consists of: it is pinned here, and never grows.
+void ReplaysOver::select(StoredReplay& stored) {
+  ReplayRecord& replay = stored.replay;
+  if (replay.is_of_range()) {
+    replay.range = with_ends(replay.consumer, std::move(replay.range));
+    return;
+  }
+  const ReplayPreview preview = rows_->preview(replay.filter);
+  replay.up_to = preview.up_to;
+  replay.selected = preview.selected;
+}
+
 /// Under the lock of the consumer, so that asking twice at the same time is asking once as well.
 StartedReplay ReplaysOver::start(const ReplayRequest& request) {
   StartedReplay started;
@@ -58,16 +120,16 @@ StartedReplay ReplaysOver::start(const ReplayRequest& request) {
     ReplayRecord& replay = stored.replay;
     replay.filter = request.filter;
     replay.filter.consumer = request.consumer;
+    replay.range = request.range;
     for (StoredReplay& open : rows_->list({.consumer = request.consumer, .open = true})) {
       if (!is_same_filter(open.replay.filter, replay.filter)) continue;
+      if (!is_same_range(open.replay.range, replay.range)) continue;
       started = {std::move(open.replay), false};
       return;
     }
-    const ReplayPreview preview = rows_->preview(replay.filter);
     replay.id = request.id;
     replay.consumer = request.consumer;
-    replay.up_to = preview.up_to;
-    replay.selected = preview.selected;
+    select(stored);
     replay.rate = request.rate;
     replay.ramp = request.ramp;
     replay.who = request.decision.who;
@@ -78,9 +140,7 @@ StartedReplay ReplaysOver::start(const ReplayRequest& request) {
     rows_->audit(
         request.decision.who, "replay start",
         audit_detail_of(request.consumer,
-                        "replay: " + replay.id + "\nfilter: " + words_of_filter(request.filter) +
-                            "\nevents: " + std::to_string(preview.selected) +
-                            "\nup to: " + std::to_string(preview.up_to) + "\n",
+                        "replay: " + replay.id + "\n" + selection_in_words(replay, request.filter),
                         request.decision));
     started = {rows_->list({.id = request.id}).front().replay, true};
   });
@@ -107,10 +167,11 @@ std::optional<ReplayRecord> ReplaysOver::change(std::string_view id, ReplayState
     StoredReplay stored = rows_->list({.id = id, .locked = true}).front();
     changed = stored.replay;
     if (!is_open(stored.replay)) return;
-    if (state == ReplayState::running && !stored.replay.note.empty()) try_failed_again(stored);
+    if (state == ReplayState::running && !stored.replay.note.empty()) go_on_after_failures(stored);
     stored.replay.state = state;
     if (state != ReplayState::paused) stored.replay.note.clear();
     rows_->put(stored, false);
+    if (state == ReplayState::cancelled) forget_positions(stored);
     rows_->audit(
         decision.who, audit_action(state),
         audit_detail_of(stored.replay.consumer, "replay: " + stored.replay.id + "\n", decision));
@@ -135,6 +196,11 @@ ReplayRecord ReplaysOver::take_back(std::string_view id) {
   return cancelled;
 }
 
+void ReplaysOver::forget_positions(const StoredReplay& stored) {
+  const bool kept = !stored.replay.is_of_range() || is_open(stored.replay);
+  if (!kept) rows_->forget_positions(stored.replay);
+}
+
 std::int64_t ReplaysOver::advance(ConsumerId consumer) {
   std::int64_t made_due = 0;
   rows_->transact({}, [&] {
@@ -156,6 +222,7 @@ std::int64_t ReplaysOver::advance_one(StoredReplay stored) {
     rows_->put(stored, false);
     return 0;
   }
+  if (replay.is_of_range()) return 0;  // Its events come from their source.
   const std::int64_t allowance = replay_allowance(replay, stored.elapsed);
   const std::int64_t made_due = allowance > 0 ? rows_->make_due(stored, allowance) : 0;
   if (allowance > 0 && made_due == 0 && replay.open() == 0) {
@@ -171,6 +238,22 @@ std::int64_t ReplaysOver::advance_one(StoredReplay stored) {
       late ? microseconds{0} : stored.elapsed - microseconds{made_due * 1'000'000 / replay.rate};
   rows_->put(stored, false);
   return made_due;
+}
+
+void ReplaysOver::finish_range(std::string_view id, const std::string& note) {
+  rows_->transact({}, [&] {
+    const auto known = rows_->list({.id = id});
+    if (known.empty() || !is_running_range(known.front().replay)) return;
+    StoredReplay stored = rows_->list({.id = id, .locked = true}).front();
+    ReplayRecord& replay = stored.replay;
+    if (!is_running_range(replay)) return;
+    // What failed last may be known to nobody yet.
+    const std::string objection = replay_objection(replay);
+    replay.note = note.empty() ? objection : note;
+    replay.state = replay.note.empty() ? ReplayState::done : ReplayState::paused;
+    rows_->put(stored, false);
+    forget_positions(stored);
+  });
 }
 
 }  // namespace

@@ -27,10 +27,19 @@ struct ReplayQuery {
   bool locked = false;             ///< Nobody else may change them until the transaction ends.
 };
 
-/// One connection, used by one thread. Throws `Error`. All but `transact` is called within one.
-class ReplayRows {
+/// Where subscriptions stand, and replays of ranges.
+class ReplayPositions {
  public:
-  virtual ~ReplayRows() = default;
+  virtual ~ReplayPositions() = default;
+  /// What is committed of a subscription.
+  virtual std::vector<Position> positions(std::string_view consumer, std::string_view source) = 0;
+  /// Removes the positions of a replay of a range, and what careful mode knows of it.
+  virtual void forget_positions(const ReplayRecord& replay) = 0;
+};
+
+/// One connection, used by one thread. Throws `Error`. All but `transact` is called within one.
+class ReplayRows : public ReplayPositions {
+ public:
   /// Calls `work` in a transaction, which is committed unless it throws. With a consumer's name the
   /// row of the consumer is locked first; throws `bad_configuration` if there is none.
   virtual void transact(std::string_view consumer, const std::function<void()>& work) = 0;

@@ -6,6 +6,7 @@
 namespace onefold {
 namespace {
 constexpr std::array<const char*, 4> names{"running", "paused", "cancelled", "done"};
+constexpr std::string_view position_prefix = "replay:";
 }  // namespace
 
 const char* to_string(ReplayState state) noexcept {
@@ -23,7 +24,16 @@ const char* audit_action(ReplayState wanted) noexcept {
   return actions.at(static_cast<std::size_t>(wanted));
 }
 
+std::string replay_position_source(std::string_view id) {
+  return std::string{position_prefix} + std::string{id};
+}
+
+bool is_replay_position_source(std::string_view source) noexcept {
+  return source.starts_with(position_prefix);
+}
+
 std::int64_t ReplayRecord::skipped() const noexcept {
+  if (is_of_range()) return 0;
   return state == ReplayState::done || state == ReplayState::cancelled ? selected - due : 0;
 }
 
@@ -46,8 +56,9 @@ std::int64_t replay_allowance(const ReplayRecord& replay, std::chrono::microseco
 std::string replay_objection(const ReplayRecord& replay) {
   std::int64_t ramp = 0;
   for (const std::int64_t stage : replay.ramp) ramp += stage;
-  if (replay.failed == 0 || replay.due > ramp || replay.ramp.empty()) return {};
-  return std::to_string(replay.failed) + " of the first " + std::to_string(replay.due) +
+  const std::int64_t failed = replay.failed - replay.accepted;
+  if (failed <= 0 || replay.due > ramp || replay.ramp.empty()) return {};
+  return std::to_string(failed) + " of the first " + std::to_string(replay.due) +
          " events failed again; look at why before it goes on";
 }
 

@@ -42,6 +42,13 @@ struct ReplayTally {
   std::string replay;
   std::int64_t applied = 0;  ///< Also stale, and what turned out to be applied already.
   std::int64_t failed = 0;   ///< Dead again, or in conflict.
+  // Of a range of a source, where `applied` is what it says.
+  std::int64_t received = 0;
+  std::int64_t duplicate = 0;
+  std::int64_t stale = 0;
+  std::int64_t deferred = 0;
+  std::int64_t conflict = 0;  ///< Counted in `failed`, too.
+  std::int64_t ignored = 0;
 };
 
 /// All of it commits with the transaction. Throws as `Ledger` does; nothing is queued.
@@ -67,7 +74,8 @@ class WaitingRoom {
   virtual void pause(const Pause& pause) = 0;
   /// A probe has ended: the pause ends too, or the next probe comes after `next_in`.
   virtual void probed(ConsumerId consumer, bool worked, std::chrono::milliseconds next_in) = 0;
-  /// Adds to the counts of replays. One that is not there is not regarded.
+  /// Adds to the counts of replays, whose rows are locked by that. One that is not there is not
+  /// regarded; if `received` is not 0, throws `contention` for one that has ended.
   virtual void tally(std::span<const ReplayTally> tallies) = 0;
 };
 

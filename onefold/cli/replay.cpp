@@ -90,9 +90,10 @@ void add_replay(CLI::App& app, Action& chosen) {
   CLI::App* replay = app.add_subcommand("replay", "Try many events again, and watch over it");
   replay->require_subcommand(1);
   replay->footer(
-      "A replay makes events that were set aside due, a few first and then more, as fast as they\n"
-      "are applied or at a rate. onefold run does the work. What a replay has done survives its\n"
-      "end, and each event is applied once, whatever is stopped or started twice.\n"
+      "A replay makes events that were set aside due, or reads a range of a source again, a few\n"
+      "first and then more, as fast as they are applied or at a rate. onefold run does the work.\n"
+      "What a replay has done survives its end, and each event is applied once, whatever is\n"
+      "stopped or started twice.\n"
       "\n"
       "Example:\n"
       "  onefold replay start --consumer billing --class rows --reason \"accounts added\" "

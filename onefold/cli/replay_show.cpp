@@ -33,6 +33,8 @@ constexpr const char* footer =
     "  gone          of these, those that a person has settled meanwhile\n"
     "  skipped       had left before their turn; known when it has ended\n"
     "  open          made due, and nothing has become of them yet\n"
+    "Of a range of a source it shows what became of each delivery that was read again: applied is\n"
+    "what had been lost, and duplicate what had been applied, or waits already.\n"
     "With --watch it waits until the replay ends or pauses, showing on a terminal how far it is, "
     "and\n"
     "ends with status 1 if events failed again, and with 75 if it pauses.\n"

@@ -12,6 +12,7 @@
 #include "onefold/cli/dead_filter.h"
 #include "onefold/cli/opening.h"
 #include "onefold/cli/options.h"
+#include "onefold/cli/replay_range.h"
 #include "onefold/cli/replay_view.h"
 #include "onefold/cli/terminal.h"
 #include "onefold/formats/text.h"
@@ -28,6 +29,7 @@ struct ReplayStartOptions {
   std::vector<std::string> config_paths;
   std::string format;
   DeferredFilter filter;
+  SourceRange range;
   std::string reason;
   std::int64_t rate = 0;
   std::vector<std::int64_t> ramp = {1, 10, 100};
@@ -43,13 +45,20 @@ constexpr const char* footer =
     "event is tried first, then 10 more, then 100 more, then the rest; each stage waits until the\n"
     "one before is applied, and if one of them fails again, the replay pauses. Asking twice is\n"
     "asking once: while a replay with the same filter has not ended, that one goes on.\n"
+    "With --source it takes no dead letters, but hands out once more what the consumer has read of "
+    "a\n"
+    "file: what was applied is a duplicate and stays as it is, and what was lost, as by a backup "
+    "that\n"
+    "was restored, is applied. It ends where the consumer stands now; what comes later is "
+    "outside.\n"
     "onefold run does the work: nothing moves where none is running. With --now this command does\n"
     "it itself until the replay has ended or pauses, and ends with status 1 if events failed "
     "again.\n"
     "\n"
     "Example:\n"
     "  onefold replay start --consumer billing --class rows --reason \"accounts added\" --preview\n"
-    "  onefold replay start --consumer billing --rate 50/s --reason \"the column is there now\"";
+    "  onefold replay start --consumer billing --rate 50/s --reason \"the column is there now\"\n"
+    "  onefold replay start --consumer billing --source orders --reason \"restored a backup\"";
 
 std::optional<std::int64_t> number_from(std::string_view text, std::int64_t most) {
   std::int64_t number = 0;
@@ -88,7 +97,20 @@ std::string is_ramp(const std::string& word) {
          "\" is no ramp: write the numbers of events of its stages, such as 1,10,100, or none";
 }
 
+ExitCode preview_range(const ReplayStartOptions& options, const OpenedStore& opened) {
+  const SourceRange range =
+      opened.store->replays()->preview(options.filter.consumer, options.range);
+  if (options.format == "json") {
+    print(dumped_line({{"range", range_json(range)}}));
+  } else {
+    print("would read again: " + range_text(options.filter.consumer, range) +
+          " (bytes; how many events these are is known when they are read); nothing was started\n");
+  }
+  return ExitCode::ok;
+}
+
 ExitCode preview(const ReplayStartOptions& options, const OpenedStore& opened) {
+  if (!options.range.source.empty()) return preview_range(options, opened);
   const ReplayPreview preview = opened.store->replays()->preview(options.filter);
   if (options.format == "json") {
     print(dumped_line({{"selected", preview.selected}, {"up_to", preview.up_to}}));
@@ -104,6 +126,7 @@ ReplayRecord start(const ReplayStartOptions& options, const OpenedStore& opened)
   request.id = new_uuid(now());
   request.consumer = options.filter.consumer;
   request.filter = options.filter;
+  request.range = options.range;
   request.rate = options.rate;
   request.ramp = options.ramp;
   request.decision = {.who = user_at_host(), .reason = options.reason};
@@ -155,6 +178,11 @@ ExitCode start_here(const ReplayStartOptions& options, const OpenedStore& opened
 }
 
 ExitCode start_replay(const ReplayStartOptions& options) {
+  if (options.now && !options.range.source.empty()) {
+    complain("--now tries dead letters again; a source is read by onefold run",
+             "leave --now out, and start onefold run --until-idle");
+    throw Stopped{ExitCode::usage};
+  }
   const bool here = options.now && !options.preview;
   const OpenedStore opened =
       here ? open_to_apply_waiting(options.config_paths,
@@ -162,6 +190,7 @@ ExitCode start_replay(const ReplayStartOptions& options) {
                                    "started")
            : open_to_look(options.config_paths);
   require_consumer(opened, options.filter.consumer);
+  require_range(opened, options.filter, options.range);
   if (options.preview) return preview(options, opened);
   return here ? start_here(options, opened) : start_for_others(options, opened);
 }
@@ -173,6 +202,7 @@ void add_replay_start(CLI::App& replay, Action& chosen) {
   auto options = std::make_shared<ReplayStartOptions>();
   add_config_option(*command, options->config_paths);
   add_dead_filter(*command, options->filter, replayable_kinds());
+  add_range_options(*command, options->range);
   command->get_option("--consumer")->required();
   command->add_option("--reason", options->reason, "Why that is right; kept in the audit")
       ->type_name("TEXT")

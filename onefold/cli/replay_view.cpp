@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "onefold/cli/replay_range.h"
 #include "onefold/cli/terminal.h"
 #include "onefold/formats/replay_text.h"
 #include "onefold/formats/text.h"
@@ -22,13 +23,13 @@ std::string line(std::string_view label, const std::string& text) {
 
 /// Of which something has become.
 std::int64_t settled(const ReplayRecord& replay) noexcept {
-  return replay.applied + replay.failed + replay.gone;
+  return replay.is_of_range() ? replay.due : replay.applied + replay.failed + replay.gone;
 }
 
 /// Until it ends: those that are not settled yet. Rows that left before their turn count too, as
 /// nobody knows of them before.
 std::int64_t remaining(const ReplayRecord& replay) noexcept {
-  return has_ended(replay) ? 0 : replay.selected - settled(replay);
+  return has_ended(replay) || replay.is_of_range() ? 0 : replay.selected - settled(replay);
 }
 
 double elapsed_seconds(const ReplayRecord& replay, Timestamp now) {
@@ -45,7 +46,8 @@ double events_per_second(const ReplayRecord& replay, Timestamp now) {
 /// Absent while nothing tells.
 std::optional<std::int64_t> seconds_left(const ReplayRecord& replay, Timestamp now) {
   const double rate = events_per_second(replay, now);
-  if (replay.state != ReplayState::running || !(rate > 0)) return std::nullopt;
+  const bool is_known = replay.state == ReplayState::running && !replay.is_of_range();
+  if (!is_known || !(rate > 0)) return std::nullopt;
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(remaining(replay)) / rate));
 }
 
@@ -65,7 +67,16 @@ std::string state_text(const ReplayRecord& replay) {
   return text;
 }
 
+std::string counts_of_range(const ReplayRecord& replay) {
+  return line("received", grouped(replay.due)) + line("applied", grouped(replay.applied)) +
+         line("duplicate", grouped(replay.duplicate)) + line("stale", grouped(replay.stale)) +
+         line("deferred", grouped(replay.deferred)) +
+         line("dead", grouped(replay.failed - replay.conflict)) +
+         line("conflict", grouped(replay.conflict)) + line("ignored", grouped(replay.ignored));
+}
+
 std::string counts_text(const ReplayRecord& replay) {
+  if (replay.is_of_range()) return counts_of_range(replay);
   return line("selected", grouped(replay.selected) + "; what came later is no part of it") +
          line("made due", grouped(replay.due)) + line("applied", grouped(replay.applied)) +
          line("failed again", grouped(replay.failed)) +
@@ -92,10 +103,15 @@ bool has_ended(const ReplayRecord& replay) noexcept {
   return replay.state == ReplayState::done || replay.state == ReplayState::cancelled;
 }
 
+std::string selection_text(const ReplayRecord& replay) {
+  return replay.is_of_range() ? range_text(replay.consumer, replay.range)
+                              : filter_text(replay.filter);
+}
+
 std::string replay_text(const ReplayRecord& replay, Timestamp now) {
   std::string text = line("replay", printable(replay.id));
   text += line("state", state_text(replay));
-  text += line("events", filter_text(replay.filter));
+  text += line("events", selection_text(replay));
   text += line("started", format_rfc3339(replay.started_at) + " by " + printable(replay.who) +
                               ": " + printable(replay.reason, 500));
   if (replay.ended_at) text += line("ended", format_rfc3339(*replay.ended_at));
@@ -108,7 +124,8 @@ Json replay_json(const ReplayRecord& replay, Timestamp now) {
   json["state"] = to_string(replay.state);
   json["note"] = json_text(replay.note);
   json["consumer"] = json_text(replay.consumer);
-  json["filter"] = json_text(filter_text(replay.filter));
+  json["filter"] = json_text(selection_text(replay));
+  json["range"] = range_json(replay.range);
   json["up_to"] = replay.up_to;
   json["selected"] = replay.selected;
   json["due"] = replay.due;
@@ -117,6 +134,11 @@ Json replay_json(const ReplayRecord& replay, Timestamp now) {
   json["gone"] = replay.gone;
   json["skipped"] = replay.skipped();
   json["open"] = replay.open();
+  json["duplicate"] = replay.duplicate;
+  json["stale"] = replay.stale;
+  json["deferred"] = replay.deferred;
+  json["conflict"] = replay.conflict;
+  json["ignored"] = replay.ignored;
   json["rate"] = replay.rate;
   json["ramp"] = replay.ramp;
   json["started_at"] = json_time(replay.started_at);
@@ -142,6 +164,11 @@ const std::vector<ListColumn>& replay_columns() {
                                                {.name = "gone", .align = right},
                                                {.name = "skipped", .align = right},
                                                {.name = "open", .align = right},
+                                               {.name = "duplicate", .in_table = false},
+                                               {.name = "stale", .in_table = false},
+                                               {.name = "deferred", .in_table = false},
+                                               {.name = "conflict", .in_table = false},
+                                               {.name = "ignored", .in_table = false},
                                                {.name = "started_at"},
                                                {.name = "ended_at", .in_table = false},
                                                {.name = "filter", .in_table = false},
@@ -152,6 +179,10 @@ const std::vector<ListColumn>& replay_columns() {
 }
 
 std::string replay_progress(const ReplayRecord& replay, Timestamp now) {
+  if (replay.is_of_range()) {
+    return std::string{to_string(replay.state)} + "  " + grouped(replay.due) + " read again  " +
+           grouped(replay.applied) + " applied, " + grouped(replay.failed) + " failed";
+  }
   const std::int64_t all = std::max<std::int64_t>(replay.selected, 1);
   std::string text = std::string{to_string(replay.state)} + "  " + grouped(settled(replay)) +
                      " of " + grouped(replay.selected) + " (" +

@@ -24,5 +24,7 @@ std::string replay_progress(const ReplayRecord& replay, Timestamp now);
 
 /// "consumer billing, class rows": in the words of the options.
 std::string filter_text(const DeferredFilter& filter);
+/// Which events a replay takes: its range, or its filter.
+std::string selection_text(const ReplayRecord& replay);
 
 }  // namespace onefold::cli

@@ -308,6 +308,39 @@ std::vector<ReplayTally> Unit::tallies() const {
   return tallies;
 }
 
+ReplayTally Unit::tally_of_all(const std::string& replay) const {
+  ReplayTally tally{.replay = replay};
+  for (const Item& item : items_) {
+    if (!item.last_part) continue;
+    ++tally.received;
+    switch (settle_delivery(item).outcome) {
+      case Outcome::applied:
+        ++tally.applied;
+        break;
+      case Outcome::duplicate:
+        ++tally.duplicate;
+        break;
+      case Outcome::stale:
+        ++tally.stale;
+        break;
+      case Outcome::deferred:
+        ++tally.deferred;
+        break;
+      case Outcome::conflict:
+        ++tally.conflict;
+        ++tally.failed;
+        break;
+      case Outcome::dead:
+        ++tally.failed;
+        break;
+      case Outcome::ignored:
+        ++tally.ignored;
+        break;
+    }
+  }
+  return tally;
+}
+
 std::vector<Position> Unit::positions() const {
   std::vector<Position> positions;
   for (const Item& item : items_) {

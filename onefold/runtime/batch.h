@@ -111,6 +111,8 @@ class Unit {
   std::vector<Key> provisional_keys() const;
   /// What became of the events of replays.
   std::vector<ReplayTally> tallies() const;
+  /// What became of all deliveries that are complete with this unit, for a replay of a range.
+  ReplayTally tally_of_all(const std::string& replay) const;
   /// The last position of each partition, of deliveries that are complete with this unit.
   std::vector<Position> positions() const;
   /// Those deliveries. The worst of what became of its parts is what became of a delivery

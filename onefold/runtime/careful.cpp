@@ -124,12 +124,12 @@ void Careful::begin() {
   {
     const Loan runs{*this};
     bury_the_dead(*runs, now);
-    caution = runs->caution(subscription_.id, subscription_.source.name);
+    caution = runs->caution(subscription_.id, subscription_.log_name());
   }
   learn(caution.suspects);
   clear_settled();
   start_ = {.consumer = subscription_.id,
-            .source = subscription_.source.name,
+            .source = subscription_.log_name(),
             .host = around_.process.host,
             .process = around_.process.number,
             .process_started = around_.process.started,
@@ -149,7 +149,7 @@ std::uint64_t Careful::positions() const {
   if (subscription_.of_waiting) return 0;  // Its rows are its truth.
   try {
     return digest_of(
-        around_.connection.session().positions(subscription_.id, subscription_.source.name));
+        around_.connection.session().positions(subscription_.id, subscription_.log_name()));
   } catch (const Error& error) {
     if (error.needs_reconnect()) around_.connection.drop();
     throw;
@@ -157,8 +157,8 @@ std::uint64_t Careful::positions() const {
 }
 
 void Careful::bury_the_dead(Runs& runs, std::uint64_t positions) {
-  int size = runs.caution(subscription_.id, subscription_.source.name).size;
-  for (const RunRecord& run : runs.open(subscription_.id, subscription_.source.name)) {
+  int size = runs.caution(subscription_.id, subscription_.log_name()).size;
+  for (const RunRecord& run : runs.open(subscription_.id, subscription_.log_name())) {
     if (!is_dead(run)) continue;
     const Burial burial = judge(run, size, positions);
     if (!runs.bury(run.id, burial)) continue;
@@ -250,7 +250,7 @@ void Careful::condemn(std::span<Item> items) {
   {
     // It may have been settled meanwhile, and come again because a person wants it tried again.
     const Loan runs{*this};
-    learn(runs->caution(subscription_.id, subscription_.source.name).suspects);
+    learn(runs->caution(subscription_.id, subscription_.log_name()).suspects);
   }
   for (Item& item : items) {
     const Suspect* const suspect = sentence_of(item);
@@ -311,7 +311,7 @@ void Careful::rest(bool at_end) {
 }
 
 void Careful::relax(Runs& runs) {
-  runs.relax(subscription_.id, subscription_.source.name, cleared_);
+  runs.relax(subscription_.id, subscription_.log_name(), cleared_);
   cleared_.clear();
   if (size_ > 0) say(Severity::info, "as many events as usual are in a transaction again");
   size_ = 0;
@@ -323,7 +323,7 @@ void Careful::beat() {
   try {
     const Loan runs{*this};
     runs->hold(run_, held_size_, held_);
-    const std::vector<RunRecord> open = runs->open(subscription_.id, subscription_.source.name);
+    const std::vector<RunRecord> open = runs->open(subscription_.id, subscription_.log_name());
     // Whoever was silent for too long was buried by others.
     if (std::ranges::find(open, run_, &RunRecord::id) == open.end()) run_ = runs->begin(start_);
   } catch (const Error& error) {

@@ -179,8 +179,7 @@ void Worker::forget_batch() {
 void Worker::open_source() {
   const auto positions = [this] {
     try {
-      std::vector<Position> stored =
-          connection_.session().positions(subscription_.id, subscription_.source.name);
+      std::vector<Position> stored = committed_positions(connection_.session(), subscription_);
       expected_.clear();
       for (const Position& position : stored) expected_[*position.partition] = position.next;
       return stored;
@@ -205,8 +204,7 @@ bool Worker::reconnected() {
 bool Worker::position_moved() {
   if (subscription_.source.traits.kind != SourceClass::owned_log) return false;
   PartitionOffsets found;
-  for (const Position& position :
-       connection_.session().positions(subscription_.id, subscription_.source.name)) {
+  for (const Position& position : committed_positions(connection_.session(), subscription_)) {
     found[*position.partition] = position.next;
   }
   return std::ranges::any_of(expected_, [&](const auto& known) {
@@ -224,8 +222,9 @@ bool Worker::position_moved() {
 bool Worker::database_went_back() {
   const std::uint64_t generation = connection_.generation();
   const bool moved = position_moved();
-  if (moved) {
-    source_->reposition();
+  if (moved) source_->reposition();
+  // Of a replay, another process that drives it may have gone on.
+  if (moved && !subscription_.replay) {
     say(Severity::warning,
         "DATA_LOSS_SUSPECTED: the database no longer has the position that this process has "
         "committed; the source is read again from the position that it has");

@@ -30,6 +30,7 @@ bool ReplayDriver::advance() {
   std::int64_t made_due = 0;
   try {
     for (const auto& [name, id] : consumers_) made_due += replays().advance(id);
+    if (with_ranges_) look_for_ranges();
     give_back();
   } catch (const Error& error) {
     if (!error.retryable()) throw;
@@ -39,12 +40,45 @@ bool ReplayDriver::advance() {
   return made_due > 0;
 }
 
+void ReplayDriver::look_for_ranges() {
+  ranges_ = replays().list({});
+  std::erase_if(ranges_, [this](const ReplayRecord& replay) {
+    const bool open = replay.state == ReplayState::running || replay.state == ReplayState::paused;
+    return !open || !replay.is_of_range() || !consumers_.contains(replay.consumer);
+  });
+}
+
+std::optional<ReplayRecord> ReplayDriver::look(const std::string& id) {
+  try {
+    std::vector<ReplayRecord> found = replays().list(id);
+    give_back();
+    return found.empty() ? std::nullopt : std::optional{std::move(found.front())};
+  } catch (const Error&) {
+    replays_.reset();
+    throw;
+  }
+}
+
+bool ReplayDriver::finish(const std::string& id, const std::string& note) {
+  try {
+    replays().finish_range(id, note);
+    give_back();
+    look_at_ = {};
+    return true;
+  } catch (const Error& error) {
+    if (!error.retryable()) throw;
+    replays_.reset();
+    return false;
+  }
+}
+
 bool ReplayDriver::is_running() {
   try {
     const std::vector<ReplayRecord> known = replays().list({});
     give_back();
     return std::ranges::any_of(known, [this](const ReplayRecord& replay) {
-      return replay.state == ReplayState::running && consumers_.contains(replay.consumer);
+      return replay.state == ReplayState::running && (with_ranges_ || !replay.is_of_range()) &&
+             consumers_.contains(replay.consumer);
     });
   } catch (const Error& error) {
     if (!error.retryable()) throw;

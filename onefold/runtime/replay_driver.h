@@ -3,7 +3,9 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "onefold/clock.h"
 #include "onefold/replays.h"
@@ -25,16 +27,27 @@ class ReplayDriver {
   bool advance();
   /// Whether a replay of these consumers still has events to make due, or to wait for.
   bool is_running();
+  /// The open replays of ranges of these consumers, as they stood at the last look.
+  const std::vector<ReplayRecord>& ranges() const noexcept { return ranges_; }
+  /// Ranges are somebody else's: nobody here waits for them.
+  void leave_ranges() noexcept { with_ranges_ = false; }
+  /// How a replay stands now. Throws `Error`.
+  std::optional<ReplayRecord> look(const std::string& id);
+  /// See `Replays::finish_range`. What fails because the database is away is done later: false.
+  bool finish(const std::string& id, const std::string& note);
 
  private:
   Replays& replays();
   void give_back();
+  void look_for_ranges();
 
   Store& store_;
   Connection& connection_;  ///< Of the workers of the same thread.
   Clock& clock_;
   std::map<std::string, ConsumerId> consumers_;
   std::unique_ptr<Replays> replays_;
+  std::vector<ReplayRecord> ranges_;
+  bool with_ranges_ = true;
   std::chrono::steady_clock::time_point look_at_{};
 };
 

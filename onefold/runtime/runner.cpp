@@ -16,6 +16,7 @@
 #include "onefold/runtime/connection.h"
 #include "onefold/runtime/crash_file.h"
 #include "onefold/runtime/crash_reports.h"
+#include "onefold/runtime/range_workers.h"
 #include "onefold/runtime/replay_driver.h"
 #include "onefold/runtime/retry_source.h"
 #include "onefold/runtime/rules.h"
@@ -49,8 +50,9 @@ struct Runner::State {
     std::list<Careful> careful;  ///< One for each worker.
     std::list<Worker> workers;
     ReplayDriver replays;  ///< Of the consumers whose waiting room it serves.
-    int sources = 0;       ///< Without any, its work comes from what the others set aside.
-    Totals totals;         ///< What the others may know of it, under `together`.
+    RangeWorkers ranges{replays};
+    int sources = 0;  ///< Without any, its work comes from what the others set aside.
+    Totals totals;    ///< What the others may know of it, under `together`.
   };
 
   State(Store& the_store, Options the_options)
@@ -60,6 +62,8 @@ struct Runner::State {
   void subscribe(const Entry& entry, ConsumerId id, ClaimMode mode, bool alone);
   void serve_waiting(const Entry& entry, ConsumerId id);
   void add_worker(Crew& crew, Subscription subscription, milliseconds patience);
+  Notify notify_others();
+  Careful::Surroundings surroundings_of(Crew& crew);
   Crew& crew_for_another();
   Clock& clock() const { return options.clock != nullptr ? *options.clock : system_clock(); }
   bool takes_turns() const;
@@ -208,25 +212,37 @@ void Runner::State::serve_waiting(const Entry& entry, ConsumerId id) {
               .of_waiting = true},
              waits ? patience_alone : milliseconds{0});
   crew.replays.add(entry.consumer.name, id);
+  if (options.waiting_only) {
+    crew.replays.leave_ranges();
+  } else {
+    crew.ranges.serve({.consumer = entry.consumer, .id = id, .sources = entry.sources});
+  }
 }
 
 void Runner::State::add_worker(Crew& crew, Subscription subscription, milliseconds patience) {
-  const Notify notify = [this](const Notice& notice) {
-    const std::scoped_lock lock{together};
-    if (options.notify) options.notify(notice);
-  };
+  const Notify notify = notify_others();
   subscriptions.push_back(std::move(subscription));
-  Careful& careful = crew.careful.emplace_back(subscriptions.back(),
-                                               Careful::Surroundings{.store = store,
-                                                                     .connection = crew.connection,
-                                                                     .clock = clock(),
-                                                                     .reports = reports,
-                                                                     .notify = notify});
+  Careful& careful = crew.careful.emplace_back(subscriptions.back(), surroundings_of(crew));
   crew.workers.emplace_back(subscriptions.back(), crew.connection, clock(),
                             Worker::Options{.patience = patience,
                                             .notify = notify,
                                             .number = static_cast<std::uint32_t>(crews.size()),
                                             .careful = &careful});
+}
+
+Careful::Surroundings Runner::State::surroundings_of(Crew& crew) {
+  return {.store = store,
+          .connection = crew.connection,
+          .clock = clock(),
+          .reports = reports,
+          .notify = notify_others()};
+}
+
+Notify Runner::State::notify_others() {
+  return [this](const Notice& notice) {
+    const std::scoped_lock lock{together};
+    if (options.notify) options.notify(notice);
+  };
 }
 
 /// Sessions cost little, threads too: each worker has its own where the database can use them.
@@ -300,7 +316,10 @@ void Runner::State::run_threads(bool until_idle) {
 void Runner::State::run_crew(Crew& crew, bool until_idle) {
   std::optional<SignalStack> stack;
   if (!options.state_folder.empty()) stack.emplace();
-  const auto end_runs = [&] { std::ranges::for_each(crew.careful, &Careful::end); };
+  const auto end_runs = [&] {
+    std::ranges::for_each(crew.careful, &Careful::end);
+    crew.ranges.end();
+  };
   try {
     take_turns(crew, until_idle);
   } catch (const Error&) {
@@ -331,15 +350,17 @@ bool Runner::State::is_idle(Crew& crew, bool sources_done) const {
 /// One batch of each worker. Returns whether any had one.
 bool Runner::State::finish_batches(Crew& crew) {
   bool progressed = false;
-  for (Worker& worker : crew.workers) {
-    if (stopping) break;
+  const auto finish = [&](Worker& worker) {
+    if (stopping) return;
     try {
       progressed = finish_batch(worker) == StepResult::progressed || progressed;
     } catch (...) {
       publish(crew);  // What was committed before a consumer stops counts.
       throw;
     }
-  }
+  };
+  std::ranges::for_each(crew.workers, finish);
+  crew.ranges.step(finish, surroundings_of(crew));
   progressed = crew.replays.advance() || progressed;
   if (progressed) publish(crew);
   return progressed;
@@ -357,6 +378,7 @@ void Runner::State::publish(Crew& crew) {
   const std::scoped_lock lock{together};
   crew.totals = {};
   for (const Worker& worker : crew.workers) crew.totals += worker.totals();
+  crew.totals += crew.ranges.totals();
   totals = {};
   for (const Crew& each : crews) totals += each.totals;
   if (options.progress) options.progress(totals);

@@ -13,6 +13,7 @@
 #include "onefold/brokers/file/file.h"
 #include "onefold/error.h"
 #include "onefold/formats/fields.h"
+#include "onefold/replays.h"
 #include "onefold/stores/sqlite/sqlite.h"
 
 namespace onefold {
@@ -257,6 +258,36 @@ TEST_F(RunnerTest, StopEndsAfterTheBatchInHand) {
   EXPECT_EQ(seen, 1);
   EXPECT_EQ(balance(1), 10);
   EXPECT_EQ(balance(2), 0);
+}
+
+TEST_F(RunnerTest, P9_ARangeIsReadAgainUntilItsEnd) {
+  const SourceFactory source = file_of("orders", {first, second});
+  {
+    Runner runner{*store_};
+    runner.add(billing(), source);
+    runner.run_until_idle();
+  }
+  const auto replays = store_->replays();
+  const auto start = [&](const char* id, const char* from) {
+    replays->start({.id = id,
+                    .consumer = "billing",
+                    .range = {.source = from},
+                    .decision = {.who = "ada", .reason = "a backup"}});
+  };
+  start("r1", "orders");
+  start("r2", "gone");
+  Runner runner{*store_};
+  runner.add(billing(), file_of("orders", {reordered}));
+  const Totals totals = runner.run_until_idle();
+  EXPECT_EQ(totals[Outcome::applied], 0);
+  EXPECT_EQ(totals[Outcome::duplicate], 3) << "two of them again, and what came later once";
+  const ReplayRecord done = replays->list("r1").at(0);
+  EXPECT_EQ(done.state, ReplayState::done);
+  EXPECT_EQ(done.duplicate, 2);
+  EXPECT_EQ(replays->list("r2").at(0).state, ReplayState::paused);
+  EXPECT_NE(replays->list("r2").at(0).note.find("no source 'gone'"), std::string::npos);
+  EXPECT_EQ(balance(1), 10);
+  EXPECT_EQ(balance(2), 5);
 }
 
 TEST_F(RunnerTest, WhatCannotWorkIsRefusedInWords) {

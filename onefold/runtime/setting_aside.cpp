@@ -18,6 +18,14 @@ const RetryPolicy& policy_of(const Consumer& consumer, const HandlerSpec& handle
   return handler.retry ? *handler.retry : consumer.retry;
 }
 
+bool has_passed(const std::vector<Position>& found, const std::vector<Position>& reached) {
+  return std::ranges::all_of(reached, [&](const Position& each) {
+    return std::ranges::any_of(found, [&](const Position& one) {
+      return *one.partition == *each.partition && one.next >= each.next;
+    });
+  });
+}
+
 }  // namespace
 
 /// A failed event waits for another try, or for a person.
@@ -93,8 +101,23 @@ void Worker::put_behind(Item& item) {
 }
 
 /// What was taken and is done with leaves; the rest has been set aside anew.
+///
+/// A replay of a range is counted with the positions that it counts up to, so that its report is
+/// true whoever is killed. Counting locks the replay: of two processes that drive it, the second
+/// sees afterwards that the positions have moved, and begins anew. A commit in doubt that has
+/// worked has counted already.
 void Worker::settle_waiting() {
   WaitingRoom& room = transaction_->waiting_room();
+  if (subscription_.replay) {
+    ReplayTally tally{.replay = subscription_.replay->id};
+    if (!in_doubt_.empty()) room.tally({&tally, 1});
+    const bool counted =
+        !in_doubt_.empty() &&
+        has_passed(committed_positions(connection_.session(), subscription_), unit_.positions());
+    if (counted) return;
+    tally = unit_.tally_of_all(tally.replay);
+    return room.tally({&tally, 1});
+  }
   const std::vector<Key> provisional = unit_.provisional_keys();
   if (!provisional.empty()) transaction_->ledger().withdraw(provisional);
   const std::vector<std::int64_t> leavers = unit_.leavers();

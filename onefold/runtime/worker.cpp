@@ -212,7 +212,7 @@ void Worker::record() {
   const std::vector<Deferral> deferrals =
       unit_.deferrals(subscription_.id, subscription_.source.name, recorded_at_);
   if (!deferrals.empty()) ledger.defer(deferrals);
-  if (subscription_.of_waiting) settle_waiting();
+  if (subscription_.of_waiting || subscription_.replay) settle_waiting();
   step_ = Step::advance;
 }
 
@@ -224,7 +224,8 @@ void Worker::advance() {
   }
   // The waiting room acknowledges nothing, and has no position: its rows are its truth.
   if (!subscription_.of_waiting) {
-    transaction_->ledger().advance(subscription_.id, unit_.positions());
+    transaction_->ledger().advance(subscription_.id,
+                                   positions_to_store(unit_.positions(), subscription_));
   }
   step_ = Step::commit;
 }

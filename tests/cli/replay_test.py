@@ -249,5 +249,140 @@ class Now(ReplayTest):
         self.assertEqual(self.replays(), [])
 
 
+class Range(FailuresTest):
+    COUNT = 200
+    LOST = (3, 90, 199)
+
+    def setUp(self):
+        super().setUp()
+        self.configure("breaker.window = 0")
+        self.write(*(payment(number) for number in range(self.COUNT)))
+        self.run_once()
+
+    def lose(self, *numbers):
+        """As a backup that was restored beside a newer position."""
+        with self.database() as database:
+            for number in numbers:
+                database.execute("DELETE FROM onefold_inbox WHERE event_id = ?",
+                                 (f"evt {number}",))
+                database.execute("DELETE FROM payment WHERE id = ?", (f"evt {number}",))
+                database.execute("UPDATE account SET balance = balance - 5 WHERE id = 1")
+
+    def start(self, *words, code=0):
+        out, err = self.onefold("replay", "start", "--consumer", "billing", "--reason", "a backup",
+                                "-o", "json", *words, code=code)
+        return json.loads(out) if code == 0 else err
+
+    def report(self, replay):
+        return json.loads(self.onefold("replay", "show", replay["id"], "-o", "json")[0])
+
+    def counts(self, replay):
+        report = self.report(replay)
+        return tuple(report[name] for name in ("state", "due", "applied", "duplicate", "failed"))
+
+    def test_P9_what_was_lost_is_applied_and_nothing_else(self):
+        self.lose(*self.LOST)
+        replay = self.start("--source", "orders")
+        size = (self.folder / "orders.jsonl").stat().st_size
+        self.assertEqual((replay["range"]["source"], replay["range"]["ends"][0]["offset"]),
+                         ("orders", str(size)))
+        self.write(payment("later"), mode="a")
+        self.run_once()
+        self.assertEqual(self.counts(replay), ("done", self.COUNT, 3, self.COUNT - 3, 0))
+        self.assertEqual(self.balances(), {1: 5 * (self.COUNT + 1)})
+        self.assertEqual(self.rows("SELECT source FROM onefold_position"), [("orders",)])
+        out, _ = self.onefold("replay", "show", replay["id"])
+        for line in (r"received +200", r"applied +3", r"duplicate +197", r"dead +0",
+                     rf"events +consumer billing, source orders from offset 0 to {size}"):
+            self.assertRegex(out, f"(?m)^{line}$")
+        (detail,), = self.rows("SELECT detail FROM onefold_audit")
+        self.assertIn(f"source: orders\nfrom: 0\nup to: {size}\n", detail)
+
+    def test_P9_a_kill_in_the_middle_changes_nothing_in_the_report(self):
+        self.lose(*self.LOST)
+        replay = self.start("--source", "orders", "--ramp", "none", "--rate", "100/s")
+        process = self.running()
+        self.await_(lambda: self.report(replay)["due"] > 0)
+        status = json.loads(self.onefold("status", "-o", "json")[0])
+        self.assertNotIn("replay:", json.dumps(status["consumers"]))
+        process.kill()
+        process.wait()
+        state, due, *_ = self.counts(replay)
+        self.assertEqual(state, "running")
+        self.assertLess(due, self.COUNT)
+        self.assertEqual([source for (source,) in self.rows(
+            "SELECT DISTINCT source FROM onefold_position ORDER BY source")],
+            ["orders", f"replay:{replay['id']}"])
+        self.run_once()
+        self.assertEqual(self.counts(replay), ("done", self.COUNT, 3, self.COUNT - 3, 0))
+        self.assertEqual(self.balances(), {1: 5 * self.COUNT})
+
+    def test_P9_paused_resumed_and_cancelled(self):
+        self.lose(*self.LOST)
+        replay = self.start("--source", "orders")
+        self.onefold("replay", "pause", replay["id"], "--reason", "x")
+        self.run_once()
+        self.assertEqual(self.counts(replay), ("paused", 0, 0, 0, 0))
+        self.onefold("replay", "resume", replay["id"], "--reason", "x")
+        self.run_once()
+        self.assertEqual(self.counts(replay)[:3], ("done", self.COUNT, 3))
+        self.lose(7)
+        replay = self.start("--source", "orders")
+        self.onefold("replay", "cancel", replay["id"], "--reason", "x")
+        self.run_once()
+        self.assertEqual(self.counts(replay)[:3], ("cancelled", 0, 0))
+        self.assertEqual(self.balances(), {1: 5 * (self.COUNT - 1)})
+
+    def test_P9_a_failure_in_the_ramp_pauses_it(self):
+        self.lose(0, 1)
+        with self.database() as database:
+            database.execute("CREATE TRIGGER no_zero BEFORE INSERT ON payment "
+                             "WHEN new.id = 'evt 0' BEGIN SELECT raise(ABORT, 'zero'); END")
+        replay = self.start("--source", "orders")
+        self.run_once()
+        self.assertEqual(self.counts(replay), ("paused", 1, 0, 0, 1))
+        self.assertIn("1 of the first 1 events failed", self.report(replay)["note"])
+        self.assertEqual([row["source"] for row in self.dead()], ["orders"])
+        self.onefold("replay", "resume", replay["id"], "--reason", "that one is a dead letter")
+        self.run_once()
+        self.assertEqual(self.counts(replay), ("done", self.COUNT, 1, self.COUNT - 2, 1))
+
+    def test_P9_asking_twice_is_asking_once(self):
+        first = self.start("--source", "orders")
+        self.assertEqual(self.start("--source", "orders")["id"], first["id"])
+        other = self.start("--source", "orders", "--from", "100", "--to", "700")
+        self.assertNotEqual(other["id"], first["id"])
+        self.run_once()
+        lines = (self.folder / "orders.jsonl").read_bytes().splitlines(keepends=True)
+        starts = [sum(map(len, lines[:i])) for i in range(len(lines))]
+        within = sum(100 <= at < 700 for at in starts)
+        self.assertEqual(self.counts(other), ("done", within, 0, within, 0))
+        self.assertEqual(self.counts(first)[:2], ("done", self.COUNT))
+
+    def test_a_preview_starts_nothing(self):
+        size = (self.folder / "orders.jsonl").stat().st_size
+        out, _ = self.onefold("replay", "start", "--consumer", "billing", "--source", "orders",
+                              "--to", "90", "--preview", "--reason", "x")
+        self.assertIn("source orders from offset 0 to 90 (bytes;", out)
+        preview = self.start("--source", "orders", "--preview")
+        self.assertEqual(preview["range"]["ends"][0]["offset"], str(size))
+        self.assertEqual(self.rows("SELECT count(*) FROM onefold_replay"), [(0,)])
+
+    def test_what_cannot_be_read_again_is_refused(self):
+        self.assertIn("does not read a source",
+                      self.start("--source", "order", code=78))
+        for words in (["--class", "rows"], ["--handler", "credit"], ["--since", "1h"]):
+            self.assertIn("it does not go with", self.start("--source", "orders", *words, code=64))
+        self.assertIn("need --source", self.start("--from", "5", code=64))
+        self.assertIn("nothing between",
+                      self.start("--source", "orders", "--from", "5", "--to", "5", code=64))
+        self.assertIn("is no offset", self.start("--source", "orders", "--from", "x", code=64))
+        self.assertIn("--now tries dead letters",
+                      self.start("--source", "orders", "--now", code=64))
+        self.configure(old='path = "orders.jsonl"', new='path = "-"')
+        self.assertIn("cannot be read again", self.start("--source", "orders", code=78))
+        self.assertEqual(self.rows("SELECT count(*) FROM onefold_replay"), [(0,)])
+
+
 if __name__ == "__main__":
     onefold_cli.main()

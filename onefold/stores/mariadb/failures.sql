@@ -59,6 +59,12 @@ CREATE TABLE IF NOT EXISTS onefold_replay (
   applied     BIGINT NOT NULL,
   failed      BIGINT NOT NULL,
   gone        BIGINT NOT NULL,
+  source_range LONGBLOB NOT NULL,    -- JSON: an array of texts 'name=value'; empty: none.
+  duplicate   BIGINT NOT NULL,
+  stale       BIGINT NOT NULL,
+  deferred    BIGINT NOT NULL,
+  conflict    BIGINT NOT NULL,
+  ignored     BIGINT NOT NULL,
   KEY replay_state (consumer, state),
   CONSTRAINT onefold_replay_consumer FOREIGN KEY (consumer) REFERENCES onefold_consumer (id)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

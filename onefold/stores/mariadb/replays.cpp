@@ -4,10 +4,12 @@
 #include <array>
 #include <utility>
 
+#include "onefold/formats/fingerprint.h"
 #include "onefold/formats/replay_text.h"
 #include "onefold/replay_rows.h"
 #include "onefold/stores/mariadb/connection.h"
 #include "onefold/stores/mariadb/decisions.h"
+#include "onefold/stores/mariadb/records.h"
 #include "onefold/stores/mariadb/runs.h"
 
 namespace onefold::mariadb {
@@ -48,7 +50,8 @@ constexpr const char* list_sql =
     "SELECT r.id, c.name, r.filter, r.up_to, r.passed, r.rate, r.ramp, r.who, r.reason, r.state, "
     "r.note, r.started_at, r.ended_at, "
     "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS INTEGER) - r.made_due_at, r.selected, r.due, "
-    "r.applied, r.failed, r.gone FROM onefold_replay r "
+    "r.applied, r.failed, r.gone, r.source_range, r.duplicate, r.stale, r.deferred, r.conflict, "
+    "r.ignored FROM onefold_replay r "
     "JOIN onefold_consumer c ON c.id = r.consumer WHERE (? = 0 OR r.id = ?) "
     "AND (? = 0 OR c.name = ?) AND (? = 0 OR r.consumer = ?) "
     "AND (? = 0 OR r.state IN ('running', 'paused')) "
@@ -56,10 +59,12 @@ constexpr const char* list_sql =
 
 constexpr const char* insert_sql =
     "INSERT INTO onefold_replay (id, consumer, filter, up_to, passed, rate, ramp, who, reason, "
-    "state, note, started_at, made_due_at, selected, due, applied, failed, gone) "
+    "state, note, started_at, made_due_at, selected, due, applied, failed, gone, "
+    "source_range, duplicate, stale, deferred, conflict, ignored) "
     "SELECT ?, c.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
     "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS INTEGER), "
-    "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS INTEGER) - ?, ?, ?, ?, ?, ? "
+    "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS INTEGER) - ?, ?, ?, ?, ?, ?, "
+    "?, 0, 0, 0, 0, 0 "
     "FROM onefold_consumer c WHERE c.name = ?";
 
 constexpr const char* update_sql =
@@ -108,6 +113,13 @@ StoredReplay stored_of(const Statement& row) {
   replay.applied = row.integer_at(16);
   replay.failed = row.integer_at(17);
   replay.gone = row.integer_at(18);
+  replay.range = range_from(row.text_at(19));
+  replay.duplicate = row.integer_at(20);
+  replay.stale = row.integer_at(21);
+  replay.deferred = row.integer_at(22);
+  replay.conflict = row.integer_at(23);
+  replay.ignored = row.integer_at(24);
+  if (replay.is_of_range()) replay.accepted = stored.passed;
   return stored;
 }
 
@@ -121,12 +133,15 @@ class DatabaseReplayRows final : public ReplayRows {
   void put(const StoredReplay& stored, bool is_new) override;
   std::int64_t make_due(StoredReplay& stored, std::int64_t limit) override;
   std::int64_t take_back(std::string_view id) override;
+  std::vector<Position> positions(std::string_view consumer, std::string_view source) override;
+  void forget_positions(const ReplayRecord& replay) override;
   void audit(const std::string& who, const char* action, const std::string& detail) override {
     insert_audit(connection_, who, action, detail);
   }
 
  private:
   void lock(const StoredReplay& stored);
+  ConsumerId id_of(std::string_view consumer);
 
   Connection connection_;
 };
@@ -188,12 +203,13 @@ void DatabaseReplayRows::put(const StoredReplay& stored, bool is_new) {
   if (is_new) {
     const std::string filter = text_of_filter(replay.filter);
     const std::string ramp = text_of_ramp(replay.ramp);
-    ParameterRows row{17};
+    const std::string range = text_of_range(replay.range);
+    ParameterRows row{18};
     row.text(replay.id).text(filter).integer(replay.up_to).integer(stored.passed);
     row.integer(replay.rate).text(ramp).text(replay.who).text(replay.reason).text(state);
     row.text(replay.note).integer(stored.elapsed.count()).integer(replay.selected);
     row.integer(replay.due).integer(replay.applied).integer(replay.failed).integer(replay.gone);
-    connection_.own(insert_sql).run(row.text(replay.consumer));
+    connection_.own(insert_sql).run(row.text(range).text(replay.consumer));
     return;
   }
   const bool ended = replay.state == ReplayState::done || replay.state == ReplayState::cancelled;
@@ -235,6 +251,45 @@ std::int64_t DatabaseReplayRows::take_back(std::string_view id) {
           "UPDATE onefold_deferred SET due_at = NULL, replay = NULL WHERE replay = ? "
           "AND due_at IS NOT NULL AND reason IN ('dead', 'quarantine')")
       .run(ParameterRows{1}.text(id));
+}
+
+std::vector<Position> DatabaseReplayRows::positions(std::string_view consumer,
+                                                    std::string_view source) {
+  const ConsumerId id = id_of(consumer);
+  return id == 0 ? std::vector<Position>{} : select_positions(connection_, id, source);
+}
+
+ConsumerId DatabaseReplayRows::id_of(std::string_view consumer) {
+  Statement& select = connection_.own("SELECT id FROM onefold_consumer WHERE name = ?");
+  select.run(ParameterRows{1}.text(consumer));
+  const auto id = select.step() ? static_cast<ConsumerId>(select.integer_at(0)) : ConsumerId{0};
+  select.finish();
+  return id;
+}
+
+/// By their keys: a search that locks what it passes would wait for those that read other sources.
+void DatabaseReplayRows::forget_positions(const ReplayRecord& replay) {
+  const ConsumerId consumer = id_of(replay.consumer);
+  const std::string source = replay_position_source(replay.id);
+  std::vector<std::string> places;
+  Statement& select =
+      connection_.own("SELECT HEX(place) FROM onefold_position WHERE consumer = ? AND source = ?");
+  select.run(ParameterRows{2}.integer(consumer).text(source));
+  while (select.step()) places.push_back(select.text_at(0));
+  for (const std::string& place : places) {
+    connection_.own("DELETE FROM onefold_position WHERE consumer = ? AND place = UNHEX(?)")
+        .run(ParameterRows{2}.integer(consumer).text(place));
+  }
+  std::vector<std::int64_t> runs;
+  Statement& known = connection_.own("SELECT id FROM onefold_run WHERE source = ?");
+  known.run(ParameterRows{1}.text(source));
+  while (known.step()) runs.push_back(known.integer_at(0));
+  for (const std::int64_t run : runs) {
+    connection_.own("DELETE FROM onefold_run WHERE id = ?").run(ParameterRows{1}.integer(run));
+  }
+  const auto place = sha256_128(source);
+  connection_.own("DELETE FROM onefold_careful WHERE consumer = ? AND place = ?")
+      .run(ParameterRows{2}.integer(consumer).blob(place));
 }
 
 }  // namespace

@@ -67,6 +67,12 @@ std::string hex_of(const Fingerprint& hash) {
   return fmt::format("{:02x}", fmt::join(hash, ""));
 }
 
+constexpr const char* tally_sql =
+    "UPDATE onefold_replay SET applied = applied + ?, failed = failed + ?, due = due + ?, "
+    "duplicate = duplicate + ?, stale = stale + ?, deferred = deferred + ?, "
+    "conflict = conflict + ?, ignored = ignored + ? "
+    "WHERE id = ? AND (? = 0 OR state IN ('running', 'paused'))";
+
 }  // namespace
 
 std::vector<Claim> DatabaseWaitingRoom::take(std::span<const Waiting* const> events) {
@@ -263,9 +269,14 @@ void DatabaseWaitingRoom::probed(ConsumerId consumer, bool worked,
 void DatabaseWaitingRoom::tally(std::span<const ReplayTally> tallies) {
   health_.guard([&] {
     for (const ReplayTally& tally : tallies) {
-      connection_
-          .own("UPDATE onefold_replay SET applied = applied + ?, failed = failed + ? WHERE id = ?")
-          .run(ParameterRows{3}.integer(tally.applied).integer(tally.failed).text(tally.replay));
+      ParameterRows row{10};
+      row.integer(tally.applied).integer(tally.failed).integer(tally.received);
+      row.integer(tally.duplicate).integer(tally.stale).integer(tally.deferred);
+      row.integer(tally.conflict).integer(tally.ignored).text(tally.replay);
+      const auto counted = connection_.own(tally_sql).run(row.integer(tally.received));
+      if (tally.received > 0 && counted == 0) {
+        throw Error{ErrorKind::contention, "the replay has ended meanwhile"};
+      }
     }
   });
 }

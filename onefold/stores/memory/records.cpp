@@ -157,7 +157,7 @@ class MemoryRecords final : public Records {
       if (row->due_at) status.next_due_at = row->due_at;
     }
     for (const auto& [position, row] : tables.positions) {
-      if (position.consumer != id) continue;
+      if (position.consumer != id || is_replay_position_source(position.partition.source)) continue;
       status.positions.push_back(
           {std::make_shared<const Partition>(position.partition), row.next, row.next, row.mark});
     }

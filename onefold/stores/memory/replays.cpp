@@ -51,6 +51,8 @@ class MemoryReplayRows final : public ReplayRows {
       }
       if (query.locked) wait_for(&Tables::replays, id);
       found.push_back({*row, committed().replays_passed[id], std::chrono::seconds{1}});
+      ReplayRecord& replay = found.back().replay;
+      if (replay.is_of_range()) replay.accepted = found.back().passed;
     }
     std::ranges::reverse(found);  // Ids are in the order of their times.
     return found;
@@ -96,6 +98,26 @@ class MemoryReplayRows final : public ReplayRows {
       replace(again);
     }
     return std::ssize(due);
+  }
+
+  std::vector<Position> positions(std::string_view consumer, std::string_view source) override {
+    std::vector<Position> found;
+    for (const auto& [id, row] : tables().positions) {
+      if (name_of(id.consumer) != consumer || id.partition.source != source) continue;
+      found.push_back(
+          {std::make_shared<const Partition>(id.partition), row.next, row.next, row.mark});
+    }
+    return found;
+  }
+
+  void forget_positions(const ReplayRecord& replay) override {
+    const std::string source = replay_position_source(replay.id);
+    std::erase_if(tables().positions,
+                  [&](const auto& entry) { return entry.first.partition.source == source; });
+    std::erase_if(committed().careful,
+                  [&](const auto& entry) { return entry.first.second == source; });
+    std::erase_if(committed().runs,
+                  [&](const auto& entry) { return entry.second.start.source == source; });
   }
 
   void audit(const std::string& who, const char* action, const std::string& detail) override {

@@ -70,6 +70,17 @@ class MemoryWaitingRoom final : public WaitingRoom {
         const ReplayRow* row = rows_.visible(&Tables::replays, tally.replay);
         if (row == nullptr) continue;
         ReplayRecord changed = **row;
+        const bool open =
+            changed.state == ReplayState::running || changed.state == ReplayState::paused;
+        if (tally.received > 0 && !open) {
+          throw Error{ErrorKind::contention, "the replay has ended meanwhile"};
+        }
+        changed.due += tally.received;
+        changed.duplicate += tally.duplicate;
+        changed.stale += tally.stale;
+        changed.deferred += tally.deferred;
+        changed.conflict += tally.conflict;
+        changed.ignored += tally.ignored;
         changed.applied += tally.applied;
         changed.failed += tally.failed;
         rows_.writes().put(&Tables::replays, tally.replay,

@@ -74,7 +74,7 @@ void examine_privileges(Connection& connection, std::vector<Finding>& found) {
                            {"onefold.scope", "SELECT,INSERT"},
                            {"onefold.inbox", "SELECT,INSERT,UPDATE,DELETE"},
                            {"onefold.deferred", "SELECT,INSERT,UPDATE,DELETE"},
-                           {"onefold.position", "SELECT,INSERT,UPDATE"},
+                           {"onefold.position", "SELECT,INSERT,UPDATE,DELETE"},
                            {"onefold.pause", "SELECT,INSERT,UPDATE,DELETE"},
                            {"onefold.replay", "SELECT,INSERT,UPDATE"},
                            {"onefold.run", "SELECT,INSERT,UPDATE,DELETE"},

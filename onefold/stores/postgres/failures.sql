@@ -47,7 +47,13 @@ CREATE TABLE onefold.replay (
   due         bigint NOT NULL,
   applied     bigint NOT NULL,
   failed      bigint NOT NULL,
-  gone        bigint NOT NULL
+  gone        bigint NOT NULL,
+  source_range text NOT NULL,    -- JSON: an array of texts 'name=value'; empty: none.
+  duplicate   bigint NOT NULL,
+  stale       bigint NOT NULL,
+  deferred    bigint NOT NULL,
+  conflict    bigint NOT NULL,
+  ignored     bigint NOT NULL
 ) WITH (fillfactor = 50);
 
 CREATE INDEX replay_open ON onefold.replay (consumer) WHERE state IN ('running', 'paused');

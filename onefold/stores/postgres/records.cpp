@@ -146,6 +146,7 @@ std::vector<ConsumerStatus> DatabaseRecords::status() {
     count_inbox(row.integer32(0), status);
     count_deferred(row.integer32(0), status);
     status.positions = select_positions(connection_, row.integer32(0), std::nullopt);
+    std::erase_if(status.positions, is_of_replay);
   }
   return all;
 }

@@ -7,6 +7,7 @@
 #include "onefold/formats/replay_text.h"
 #include "onefold/replay_rows.h"
 #include "onefold/stores/postgres/decisions.h"
+#include "onefold/stores/postgres/records.h"
 #include "onefold/stores/postgres/runs.h"
 
 namespace onefold::postgres {
@@ -42,7 +43,8 @@ constexpr const char* columns =
     "SELECT r.id, c.name, r.filter, r.up_to, r.passed, r.rate, r.ramp, r.who, r.reason, r.state, "
     "r.note, r.started_at, r.ended_at, "
     "(extract(epoch FROM clock_timestamp() - r.made_due_at) * 1000000)::int8, r.selected, r.due, "
-    "r.applied, r.failed, r.gone FROM onefold.replay r "
+    "r.applied, r.failed, r.gone, r.source_range, r.duplicate, r.stale, r.deferred, r.conflict, "
+    "r.ignored FROM onefold.replay r "
     "JOIN onefold.consumer c ON c.id = r.consumer "
     "WHERE ($1::text IS NULL OR r.id = $1) AND ($2::text IS NULL OR c.name = $2) "
     "AND ($3 = 0 OR r.consumer = $3) AND (NOT $4 OR r.state IN ('running', 'paused')) "
@@ -55,9 +57,11 @@ const char* locked_sql() {
 
 constexpr const char* insert_sql =
     "INSERT INTO onefold.replay (id, consumer, filter, up_to, passed, rate, ramp, who, reason, "
-    "state, note, started_at, made_due_at, selected, due, applied, failed, gone) "
+    "state, note, started_at, made_due_at, selected, due, applied, failed, gone, "
+    "source_range, duplicate, stale, deferred, conflict, ignored) "
     "SELECT $1, c.id, $3, $4, $5, $6, $7, $8, $9, $10, $11, clock_timestamp(), "
-    "clock_timestamp() - $12::int8 * interval '1 microsecond', $13, $14, $15, $16, $17 "
+    "clock_timestamp() - $12::int8 * interval '1 microsecond', $13, $14, $15, $16, $17, "
+    "$18, 0, 0, 0, 0, 0 "
     "FROM onefold.consumer c WHERE c.name = $2";
 
 constexpr const char* update_sql =
@@ -104,6 +108,13 @@ StoredReplay stored_of(const Row& row) {
   replay.applied = row.integer64(16);
   replay.failed = row.integer64(17);
   replay.gone = row.integer64(18);
+  replay.range = range_from(row.text(19));
+  replay.duplicate = row.integer64(20);
+  replay.stale = row.integer64(21);
+  replay.deferred = row.integer64(22);
+  replay.conflict = row.integer64(23);
+  replay.ignored = row.integer64(24);
+  if (replay.is_of_range()) replay.accepted = stored.passed;
   return stored;
 }
 
@@ -117,6 +128,8 @@ class DatabaseReplayRows final : public ReplayRows {
   void put(const StoredReplay& stored, bool is_new) override;
   std::int64_t make_due(StoredReplay& stored, std::int64_t limit) override;
   std::int64_t take_back(std::string_view id) override;
+  std::vector<Position> positions(std::string_view consumer, std::string_view source) override;
+  void forget_positions(const ReplayRecord& replay) override;
   void audit(const std::string& who, const char* action, const std::string& detail) override {
     queue_audit(connection_, who, action, detail);
   }
@@ -171,6 +184,7 @@ void DatabaseReplayRows::put(const StoredReplay& stored, bool is_new) {
     row.text(replay.who).text(replay.reason).text(to_string(replay.state)).text(replay.note);
     row.integer64(stored.elapsed.count()).integer64(replay.selected).integer64(replay.due);
     row.integer64(replay.applied).integer64(replay.failed).integer64(replay.gone);
+    row.text(text_of_range(replay.range));
     connection_.run(insert_sql, std::move(row), "starting a replay");
     return;
   }
@@ -201,6 +215,26 @@ std::int64_t DatabaseReplayRows::take_back(std::string_view id) {
   arguments.text(id);
   return rows_changed(
       connection_.run(take_back_sql, std::move(arguments), "taking events of a replay back"));
+}
+
+std::vector<Position> DatabaseReplayRows::positions(std::string_view consumer,
+                                                    std::string_view source) {
+  Arguments arguments;
+  arguments.text(consumer);
+  const Result found = connection_.run("SELECT id FROM onefold.consumer WHERE name = $1",
+                                       std::move(arguments), "looking for a consumer");
+  if (rows_in(found) == 0) return {};
+  return select_positions(connection_, Row{found.get(), 0}.integer32(0), source);
+}
+
+void DatabaseReplayRows::forget_positions(const ReplayRecord& replay) {
+  for (const char* sql : {"DELETE FROM onefold.position WHERE source = $1",
+                          "DELETE FROM onefold.careful WHERE source = $1",
+                          "DELETE FROM onefold.run WHERE source = $1"}) {
+    Arguments arguments;
+    arguments.text(replay_position_source(replay.id));
+    connection_.run(sql, std::move(arguments), "removing the positions of a replay");
+  }
 }
 
 }  // namespace

@@ -116,6 +116,12 @@ void require_claims(const Waiting& event, std::int64_t held) {
                   event.id)};
 }
 
+constexpr const char* tally_sql =
+    "UPDATE onefold.replay SET applied = applied + $2, failed = failed + $3, due = due + $4, "
+    "duplicate = duplicate + $5, stale = stale + $6, deferred = deferred + $7, "
+    "conflict = conflict + $8, ignored = ignored + $9 "
+    "WHERE id = $1 AND ($4 = 0 OR state IN ('running', 'paused'))";
+
 }  // namespace
 
 std::vector<Claim> DatabaseWaitingRoom::take(std::span<const Waiting* const> events) {
@@ -269,11 +275,14 @@ void DatabaseWaitingRoom::tally(std::span<const ReplayTally> tallies) {
     for (const ReplayTally& tally : sorted) {
       Arguments arguments;
       arguments.text(tally.replay).integer64(tally.applied).integer64(tally.failed);
-      connection_.queue(
-          {.statement = &connection_.own("UPDATE onefold.replay SET applied = applied + $2, "
-                                         "failed = failed + $3 WHERE id = $1"),
-           .arguments = std::move(arguments),
-           .doing = "counting for a replay"});
+      arguments.integer64(tally.received).integer64(tally.duplicate).integer64(tally.stale);
+      arguments.integer64(tally.deferred).integer64(tally.conflict).integer64(tally.ignored);
+      const Result counted = connection_.run(Command{.statement = &connection_.own(tally_sql),
+                                                     .arguments = std::move(arguments),
+                                                     .doing = "counting for a replay"});
+      if (tally.received > 0 && rows_changed(counted) == 0) {
+        throw Error{ErrorKind::contention, "the replay has ended meanwhile"};
+      }
     }
   });
 }

@@ -103,7 +103,13 @@ CREATE TABLE main.onefold_replay (
   due         INTEGER NOT NULL,
   applied     INTEGER NOT NULL,
   failed      INTEGER NOT NULL,
-  gone        INTEGER NOT NULL
+  gone        INTEGER NOT NULL,
+  source_range TEXT NOT NULL,    -- JSON: an array of texts 'name=value'; empty: none.
+  duplicate   INTEGER NOT NULL,
+  stale       INTEGER NOT NULL,
+  deferred    INTEGER NOT NULL,
+  conflict    INTEGER NOT NULL,
+  ignored     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE main.onefold_run (

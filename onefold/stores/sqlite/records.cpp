@@ -133,6 +133,7 @@ std::vector<ConsumerStatus> DatabaseRecords::status() {
     count_inbox(id, status);
     count_deferred(id, status);
     status.positions = select_positions(connection_, id, std::nullopt);
+    std::erase_if(status.positions, is_of_replay);
   }
   return all;
 }

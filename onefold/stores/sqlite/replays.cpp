@@ -6,6 +6,7 @@
 #include "onefold/replay_rows.h"
 #include "onefold/stores/sqlite/decisions.h"
 #include "onefold/stores/sqlite/deferred.h"
+#include "onefold/stores/sqlite/records.h"
 #include "onefold/stores/sqlite/runs.h"
 
 namespace onefold::sqlite {
@@ -35,15 +36,18 @@ const char* next_sql() {
 constexpr const char* list_sql =
     "SELECT r.id, c.name, r.filter, r.up_to, r.passed, r.rate, r.ramp, r.who, r.reason, r.state, "
     "r.note, r.started_at, r.ended_at, r.made_due_at, r.selected, r.due, r.applied, r.failed, "
-    "r.gone FROM main.onefold_replay r JOIN main.onefold_consumer c ON c.id = r.consumer "
+    "r.gone, r.source_range, r.duplicate, r.stale, r.deferred, r.conflict, r.ignored "
+    "FROM main.onefold_replay r JOIN main.onefold_consumer c ON c.id = r.consumer "
     "WHERE (?1 IS NULL OR r.id = ?1) AND (?2 IS NULL OR c.name = ?2) "
     "AND (?3 = 0 OR r.consumer = ?3) AND (?4 = 0 OR r.state IN ('running', 'paused')) "
     "ORDER BY r.started_at DESC, r.id DESC LIMIT 1000";
 
 constexpr const char* insert_sql =
     "INSERT INTO main.onefold_replay (id, consumer, filter, up_to, passed, rate, ramp, who, "
-    "reason, state, note, started_at, made_due_at, selected, due, applied, failed, gone) "
-    "SELECT ?1, c.id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18 "
+    "reason, state, note, started_at, made_due_at, selected, due, applied, failed, gone, "
+    "source_range, duplicate, stale, deferred, conflict, ignored) "
+    "SELECT ?1, c.id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
+    "?19, 0, 0, 0, 0, 0 "
     "FROM main.onefold_consumer c WHERE c.name = ?2";
 
 constexpr const char* update_sql =
@@ -84,6 +88,13 @@ StoredReplay stored_of(const Statement& row) {
   replay.applied = row.integer_at(16);
   replay.failed = row.integer_at(17);
   replay.gone = row.integer_at(18);
+  replay.range = range_from(row.text_at(19));
+  replay.duplicate = row.integer_at(20);
+  replay.stale = row.integer_at(21);
+  replay.deferred = row.integer_at(22);
+  replay.conflict = row.integer_at(23);
+  replay.ignored = row.integer_at(24);
+  if (replay.is_of_range()) replay.accepted = stored.passed;
   return stored;
 }
 
@@ -97,6 +108,8 @@ class DatabaseReplayRows final : public ReplayRows {
   void put(const StoredReplay& stored, bool is_new) override;
   std::int64_t make_due(StoredReplay& stored, std::int64_t limit) override;
   std::int64_t take_back(std::string_view id) override;
+  std::vector<Position> positions(std::string_view consumer, std::string_view source) override;
+  void forget_positions(const ReplayRecord& replay) override;
   void audit(const std::string& who, const char* action, const std::string& detail) override {
     insert_audit(connection_, who, action, detail);
   }
@@ -159,13 +172,14 @@ void DatabaseReplayRows::insert(const StoredReplay& stored, std::int64_t now) {
   const ReplayRecord& replay = stored.replay;
   const std::string filter = text_of_filter(replay.filter);
   const std::string ramp = text_of_ramp(replay.ramp);
+  const std::string range = text_of_range(replay.range);
   Statement& insert = connection_.own(insert_sql);
   insert.text(1, replay.id).text(2, replay.consumer).text(3, filter).integer(4, replay.up_to);
   insert.integer(5, stored.passed).integer(6, replay.rate).text(7, ramp).text(8, replay.who);
   insert.text(9, replay.reason).text(10, to_string(replay.state)).text(11, replay.note);
   insert.integer(12, now).integer(13, now - stored.elapsed.count()).integer(14, replay.selected);
   insert.integer(15, replay.due).integer(16, replay.applied).integer(17, replay.failed);
-  insert.integer(18, replay.gone).run();
+  insert.integer(18, replay.gone).text(19, range).run();
 }
 
 void DatabaseReplayRows::put(const StoredReplay& stored, bool is_new) {
@@ -212,6 +226,28 @@ std::int64_t DatabaseReplayRows::take_back(std::string_view id) {
       .text(1, id)
       .run();
   return sqlite3_changes(connection_.handle());
+}
+
+std::vector<Position> DatabaseReplayRows::positions(std::string_view consumer,
+                                                    std::string_view source) {
+  ConsumerId id = 0;
+  {
+    Statement& select = connection_.own("SELECT id FROM main.onefold_consumer WHERE name = ?");
+    const ResetAtEnd reset{select};
+    if (!select.text(1, consumer).step()) return {};
+    id = static_cast<ConsumerId>(select.integer_at(0));
+  }
+  return select_positions(connection_, id, source);
+}
+
+void DatabaseReplayRows::forget_positions(const ReplayRecord& replay) {
+  begin_to_write();
+  const std::string source = replay_position_source(replay.id);
+  for (const char* sql : {"DELETE FROM main.onefold_position WHERE source = ?",
+                          "DELETE FROM main.onefold_careful WHERE source = ?",
+                          "DELETE FROM main.onefold_run WHERE source = ?"}) {
+    connection_.own(sql).text(1, source).run();
+  }
 }
 
 }  // namespace

@@ -198,14 +198,17 @@ void DatabaseWaitingRoom::tally(std::span<const ReplayTally> tallies) {
   health_.guard([&] {
     const Connection::Inside inside{connection_};
     for (const ReplayTally& tally : tallies) {
-      connection_
-          .own(
-              "UPDATE main.onefold_replay SET applied = applied + ?2, failed = failed + ?3 "
-              "WHERE id = ?1")
-          .text(1, tally.replay)
-          .integer(2, tally.applied)
-          .integer(3, tally.failed)
-          .run();
+      Statement& update = connection_.own(
+          "UPDATE main.onefold_replay SET applied = applied + ?2, failed = failed + ?3, "
+          "due = due + ?4, duplicate = duplicate + ?5, stale = stale + ?6, "
+          "deferred = deferred + ?7, conflict = conflict + ?8, ignored = ignored + ?9 "
+          "WHERE id = ?1 AND (?4 = 0 OR state IN ('running', 'paused'))");
+      update.text(1, tally.replay).integer(2, tally.applied).integer(3, tally.failed);
+      update.integer(4, tally.received).integer(5, tally.duplicate).integer(6, tally.stale);
+      update.integer(7, tally.deferred).integer(8, tally.conflict).integer(9, tally.ignored).run();
+      if (tally.received > 0 && sqlite3_changes(connection_.handle()) == 0) {
+        throw Error{ErrorKind::contention, "the replay has ended meanwhile"};
+      }
     }
   });
 }

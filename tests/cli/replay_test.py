@@ -379,7 +379,7 @@ class Range(FailuresTest):
         self.assertIn("is no offset", self.start("--source", "orders", "--from", "x", code=64))
         self.assertIn("--now tries dead letters",
                       self.start("--source", "orders", "--now", code=64))
-        self.configure(old='path = "orders.jsonl"', new='path = "-"')
+        self.configure(old='kind = "file"\npath = "orders.jsonl"', new='kind = "stdin"')
         self.assertIn("cannot be read again", self.start("--source", "orders", code=78))
         self.assertEqual(self.rows("SELECT count(*) FROM onefold_replay"), [(0,)])
 

@@ -20,10 +20,11 @@ class PostgresDatabase : public PostgresStore {
     return url.replace(url.find("postgres@"), 8, name);
   }
   std::vector<std::string> rights_to_run() const {
-    return {"SELECT, INSERT, UPDATE ON consumer, position",
+    return {"SELECT, INSERT, UPDATE ON consumer",
             "SELECT, INSERT ON scope, audit",
             "SELECT, INSERT, UPDATE ON replay",
-            "SELECT, INSERT, UPDATE, DELETE ON inbox, deferred, pause, run, careful, suspect",
+            "SELECT, INSERT, UPDATE, DELETE ON inbox, position, deferred, pause, run, careful, "
+            "suspect",
             "SELECT ON migration",
             "SELECT, UPDATE ON account"};
   }

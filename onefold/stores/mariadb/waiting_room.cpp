@@ -83,7 +83,7 @@ std::vector<Claim> DatabaseWaitingRoom::take(std::span<const Waiting* const> eve
       if (ours[i]) held.insert(held.end(), event.further_keys.begin(), event.further_keys.end());
     }
     hold(std::move(held));
-    const std::vector<Claim> found = settled(std::move(others));
+    const std::vector<Claim> found = settled(others);
     auto next = found.begin();
     for (std::size_t i = 0; i < events.size(); ++i) {
       if (!ours[i]) claims[i] = *next++;

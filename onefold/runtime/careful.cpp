@@ -338,7 +338,7 @@ void Careful::end() noexcept {
     if (size_ == 0 && !cleared_.empty()) relax(*runs);
     runs->end(run_);
   } catch (const Error&) {
-    // The next start finds the row, and a position that has moved.
+    runs_.reset();  // The next start finds the row, and a position that has moved.
   }
   runs_.reset();
   run_ = 0;

@@ -74,6 +74,11 @@ TEST_P(WaitingPoison, ThatAPersonWantsTriedAgainIsTriedAgain) {
 
 /// With files that tell how processes have died.
 class ReportTest : public CarefulTest {
+ public:
+  ~ReportTest() override { std::filesystem::remove_all(folder_); }
+  ReportTest(const ReportTest&) = delete;
+  ReportTest& operator=(const ReportTest&) = delete;
+
  protected:
   ReportTest()
       : folder_{std::filesystem::temp_directory_path() /
@@ -81,9 +86,6 @@ class ReportTest : public CarefulTest {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }
-  ~ReportTest() override { std::filesystem::remove_all(folder_); }
-  ReportTest(const ReportTest&) = delete;
-  ReportTest& operator=(const ReportTest&) = delete;
 
   /// Dies with these last words: `key` as a report has it.
   void die_saying(std::int64_t process, RunId run, const std::string& key,

@@ -296,7 +296,7 @@ InHand::~InHand() {
 }
 
 SignalStack::SignalStack() {
-  constexpr std::size_t bytes = 64U * 1024U;
+  constexpr std::size_t bytes = std::size_t{64} * 1024;
   stack_t current{};
   if (::sigaltstack(nullptr, &current) != 0 || (current.ss_flags & SS_DISABLE) == 0) return;
   memory_ = std::make_unique<std::byte[]>(bytes);

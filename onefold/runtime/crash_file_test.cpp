@@ -44,7 +44,8 @@ __attribute__((no_sanitize("undefined"))) void divide_by_zero() {
   volatile int result = 1;
   result = result / zero;
 }
-__attribute__((noinline, no_sanitize("address", "undefined"))) int overflow(volatile int* deep) {
+__attribute__((noinline, no_sanitize("address", "undefined"))) int overflow(
+    volatile const int* deep) {
   volatile int frame[1024];
   frame[0] = *deep;
   return *deep == 0 ? 0 : overflow(frame) + frame[0];

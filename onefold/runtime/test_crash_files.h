@@ -24,6 +24,11 @@ inline const Key key{3, {0, 1, 2, 0xfd, 0xfe, 0xff}};
 
 /// A state folder, and processes that really die, each a child of the test's.
 class CrashFileTest : public testing::Test {
+ public:
+  ~CrashFileTest() override { std::filesystem::remove_all(folder_); }
+  CrashFileTest(const CrashFileTest&) = delete;
+  CrashFileTest& operator=(const CrashFileTest&) = delete;
+
  protected:
   CrashFileTest()
       : folder_{std::filesystem::temp_directory_path() /
@@ -31,9 +36,6 @@ class CrashFileTest : public testing::Test {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }
-  ~CrashFileTest() override { std::filesystem::remove_all(folder_); }
-  CrashFileTest(const CrashFileTest&) = delete;
-  CrashFileTest& operator=(const CrashFileTest&) = delete;
 
   std::string folder() const { return folder_.string(); }
   std::vector<std::string> files() const {

@@ -1,7 +1,7 @@
 // The disorder lab finds nothing in the runtime, and would have found it: worlds that close, each
 // named after its promise, and what keeps the lab honest.
 //
-// Order by version and delayed retries have no worlds yet: they come with their features.
+// Order by version has no worlds yet: they come with it.
 
 #include <gtest/gtest.h>
 
@@ -74,6 +74,12 @@ TEST(Worlds, P11_IdentitiesWithTwoDeviations) {
 }
 TEST(Worlds, P3_DialectsWithTwoDeviations) {
   explore_and_expect_none(worlds::of_dialects(), false);
+}
+TEST(Worlds, P3_P9_WaitingWithTwoDeviations) {
+  explore_and_expect_none(worlds::of_waiting(), false);
+}
+TEST(Worlds, P5_WaitingInOrderWithTwoDeviations) {
+  explore_and_expect_none(worlds::of_waiting_in_order(), false);
 }
 
 /// Five workers and twenty deliveries, for which there is no end of schedules.

@@ -51,9 +51,10 @@ constexpr const char* probe_due_sql =
     "OR d.due_at <= CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS INTEGER)) "
     "ORDER BY d.last_at, d.id LIMIT 1";
 
+// Not MIN(): with IS NOT NULL it reads all rows.
 constexpr const char* next_sql =
-    "SELECT GREATEST(0, MIN(due_at) - CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS INTEGER)) "
-    "FROM onefold_deferred WHERE consumer = ? AND due_at IS NOT NULL";
+    "SELECT GREATEST(0, due_at - CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS INTEGER)) "
+    "FROM onefold_deferred WHERE consumer = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT 1";
 
 constexpr const char* next_probe_sql =
     "SELECT GREATEST(0, probe_at - CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS INTEGER)) "
@@ -88,7 +89,7 @@ std::vector<Claim> DatabaseWaitingRoom::take(std::span<const Waiting* const> eve
       if (ours[i]) held.insert(held.end(), event.further_keys.begin(), event.further_keys.end());
     }
     hold(std::move(held));
-    const std::vector<Claim> found = settled(std::move(others));
+    const std::vector<Claim> found = settled(others);
     auto next = found.begin();
     for (std::size_t i = 0; i < events.size(); ++i) {
       if (!ours[i]) claims[i] = *next++;

@@ -81,10 +81,18 @@ std::uint64_t digest_of(const Tables& tables, const std::map<ScopeId, ScopeRow>&
     if (row) add(digest, *row);
   }
   digest.add(tables.deferred.size());
-  // In the order of their numbers, on which it depends who is in front of whom.
+  // Those that wait for their time in the order of their numbers, on which it depends who is in
+  // front of whom. Nobody is behind those that wait for a person: theirs depends on chance.
   std::map<std::int64_t, const DeferredRecord*> waiting;
   for (const auto& [id, row] : tables.deferred) {
-    row ? static_cast<void>(waiting.emplace(row->id, row.get())) : add(digest, id.key);
+    if (!row) {
+      add(digest, id.key);
+    } else if (row->reason == to_string(DeferralReason::retry) ||
+               row->reason == to_string(DeferralReason::behind)) {
+      waiting.emplace(row->id, row.get());
+    } else {
+      add(digest, *row);
+    }
   }
   for (const auto& [id, row] : waiting) add(digest, *row);
   for (const auto& [consumer, row] : tables.pauses) digest.add(row ? row->reason : "");

@@ -71,7 +71,7 @@ CREATE UNIQUE INDEX main.onefold_deferred_conflict ON onefold_deferred (scope, k
 CREATE INDEX main.onefold_deferred_due ON onefold_deferred (consumer, due_at)
   WHERE due_at IS NOT NULL;
 
-CREATE INDEX main.onefold_deferred_entity ON onefold_deferred (consumer, entity, reason)
+CREATE INDEX main.onefold_deferred_entity ON onefold_deferred (consumer, reason, entity)
   WHERE reason IN ('retry', 'gap', 'behind');
 
 CREATE TABLE main.onefold_pause (

@@ -29,14 +29,23 @@ constexpr const char* dead_sql =
     "SELECT id, scope, key, further_keys FROM main.onefold_deferred "
     "WHERE consumer = ?1 AND reason = 'dead' AND failure = ?2 AND first_at >= ?3";
 
-/// Two searches by two indexes, each of which ends early; rows that are both are one.
+/// Two searches by two indexes; rows that both find are one. What is behind is looked for entity by
+/// entity: thousands of rows behind one that waits are passed in one step. With very many to choose
+/// from, not all are compared. SQLite takes the index only where its condition is repeated.
 constexpr const char* due_sql =
-    "SELECT id FROM (SELECT id FROM main.onefold_deferred WHERE consumer = ?1 AND "
-    "due_at IS NOT NULL AND due_at <= ?2 UNION SELECT b.id FROM main.onefold_deferred b "
-    "WHERE b.consumer = ?1 AND b.reason = 'behind' AND b.entity IN "
-    "(SELECT DISTINCT e.entity FROM main.onefold_deferred e WHERE e.consumer = ?1 AND "
-    "e.reason = 'behind' EXCEPT SELECT f.entity FROM main.onefold_deferred f "
-    "WHERE f.consumer = ?1 AND f.reason = 'retry')) ORDER BY id LIMIT ?3";
+    "WITH RECURSIVE place(entity) AS (SELECT min(entity) FROM main.onefold_deferred "
+    "WHERE consumer = ?1 AND reason = 'behind' AND reason IN ('retry', 'gap', 'behind') "
+    "UNION ALL SELECT (SELECT min(entity) FROM main.onefold_deferred "
+    "WHERE consumer = ?1 AND reason = 'behind' AND reason IN ('retry', 'gap', 'behind') "
+    "AND entity > place.entity) FROM place WHERE place.entity IS NOT NULL) "
+    "SELECT id FROM (SELECT id FROM main.onefold_deferred WHERE consumer = ?1 "
+    "AND due_at IS NOT NULL AND due_at <= ?2 UNION SELECT id FROM (SELECT b.id FROM place "
+    "CROSS JOIN main.onefold_deferred b ON b.id IN (SELECT d.id FROM main.onefold_deferred d "
+    "WHERE d.consumer = ?1 AND d.reason = 'behind' AND d.reason IN ('retry', 'gap', 'behind') "
+    "AND d.entity = place.entity ORDER BY d.id LIMIT ?3) "
+    "WHERE NOT EXISTS (SELECT 1 FROM main.onefold_deferred f WHERE f.consumer = ?1 "
+    "AND f.reason = 'retry' AND f.reason IN ('retry', 'gap', 'behind') "
+    "AND f.entity = place.entity) LIMIT max(?3, 1000))) ORDER BY id LIMIT ?3";
 
 constexpr const char* probe_sql =
     "SELECT d.id FROM main.onefold_deferred d JOIN main.onefold_pause p "

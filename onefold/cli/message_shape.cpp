@@ -63,12 +63,24 @@ std::size_t measure_number(std::string_view text) {
   return at;
 }
 
+/// The text may be a shape already, which is its own shape: what stands for a word is one.
+std::size_t measure_placeholder(std::string_view text) {
+  for (const std::string_view each : {"<n>", "<hex>", "<uuid>"}) {
+    if (text.starts_with(each)) return each.size();
+  }
+  return 0;
+}
+
+bool begins_word(std::string_view text) {
+  return (!text.empty() && is_word(text.front())) || measure_placeholder(text) > 0;
+}
+
 /// Up to the closing quote. An apostrophe within a word closes nothing.
 std::size_t measure_quoted(std::string_view text) {
   const char quote = text.front();
   for (std::size_t at = 1; at < text.size(); ++at) {
     if (text[at] != quote) continue;
-    const bool within_word = quote == '\'' && at + 1 < text.size() && is_word(text[at + 1]);
+    const bool within_word = quote == '\'' && begins_word(text.substr(at + 1));
     if (!within_word) return at + 1;
   }
   return 0;
@@ -77,20 +89,25 @@ std::size_t measure_quoted(std::string_view text) {
 struct Piece {
   std::size_t size = 0;
   std::string shape;
+  bool is_word = false;
 };
 
 /// What the text begins with; a single character if it is nothing else.
 Piece piece_at(std::string_view text, bool in_word) {
   const char first = text.front();
-  Piece character{1, std::string{first}};
+  if (const std::size_t size = measure_placeholder(text); size > 0) {
+    return {size, std::string{text.substr(0, size)}, true};
+  }
+  // An underline joins what differs to what does not, as in evt_12.
+  Piece character{1, std::string{first}, is_word(first) && first != '_'};
   if (first == '"' || first == '`' || (first == '\'' && !in_word)) {
     const std::size_t size = measure_quoted(text);
     return size > 0 ? Piece{size, first + std::string{"…"} + first} : character;
   }
   if (in_word) return character;
-  if (const std::size_t size = measure_uuid(text); size > 0) return {size, "<uuid>"};
-  if (const std::size_t size = measure_hex(text); size > 0) return {size, "<hex>"};
-  if (const std::size_t size = measure_number(text); size > 0) return {size, "<n>"};
+  if (const std::size_t size = measure_uuid(text); size > 0) return {size, "<uuid>", true};
+  if (const std::size_t size = measure_hex(text); size > 0) return {size, "<hex>", true};
+  if (const std::size_t size = measure_number(text); size > 0) return {size, "<n>", true};
   return character;
 }
 
@@ -103,9 +120,7 @@ std::string shape_of(std::string_view message) {
     const Piece piece = piece_at(message.substr(at), in_word);
     shape += piece.shape;
     at += piece.size;
-    const char last = message[at - 1];
-    // An underline joins what differs to what does not, as in evt_12.
-    in_word = is_word(last) && last != '_';
+    in_word = piece.is_word;
   }
   return shape;
 }

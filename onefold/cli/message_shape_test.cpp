@@ -34,6 +34,12 @@ TEST(MessageShape, P9_DifferentTroublesStayApart) {
   EXPECT_EQ(shape_of("account 7: 3 rows"), shape_of("account 12345: 0 rows"));
 }
 
+TEST(MessageShape, WhatFollowsAnApostropheAndWasReplacedIsStillAWord) {
+  for (const char* text : {"''9", "'a'9", "7''", "'a'deadbeef01", "don't"}) {
+    EXPECT_EQ(shape_of(shape_of(text)), shape_of(text)) << text;
+  }
+}
+
 RC_GTEST_PROP(MessageShape, PropertyAShapeIsItsOwnShape, (const std::string& text)) {
   const std::string shape = shape_of(text);
   RC_ASSERT(shape_of(shape) == shape);

@@ -83,7 +83,7 @@ void add_range_options(CLI::App& command, SourceRange& range) {
       ->check(is_offset, "");
   command
       .add_option_function<std::string>(
-          "--to", [&range](const std::string& word) { range.to = offset_from(word).value(); },
+          "--to", [&range](const std::string& word) { range.to = offset_from(word); },
           "With --source: up to this offset; where the consumer stands now unless given")
       ->type_name("OFFSET")
       ->check(is_offset, "");

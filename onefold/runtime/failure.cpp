@@ -222,12 +222,14 @@ bool Worker::position_moved() {
 bool Worker::database_went_back() {
   const std::uint64_t generation = connection_.generation();
   const bool moved = position_moved();
-  if (moved) source_->reposition();
-  // Of a replay, another process that drives it may have gone on.
-  if (moved && !subscription_.replay) {
-    say(Severity::warning,
-        "DATA_LOSS_SUSPECTED: the database no longer has the position that this process has "
-        "committed; the source is read again from the position that it has");
+  if (moved) {
+    source_->reposition();
+    // Of a replay, another process that drives it may have gone on.
+    if (!subscription_.replay) {
+      say(Severity::warning,
+          "DATA_LOSS_SUSPECTED: the database no longer has the position that this process has "
+          "committed; the source is read again from the position that it has");
+    }
   }
   generation_ = generation;
   return moved;

@@ -23,8 +23,8 @@ class PostgresDatabase : public PostgresStore {
     return {"SELECT, INSERT, UPDATE ON consumer",
             "SELECT, INSERT ON scope, audit",
             "SELECT, INSERT, UPDATE ON replay",
-            "SELECT, INSERT, UPDATE, DELETE ON inbox, position, deferred, pause, run, careful, "
-            "suspect",
+            "SELECT, INSERT, UPDATE, DELETE ON inbox, position, deferred, pause",
+            "SELECT, INSERT, UPDATE, DELETE ON run, careful, suspect",
             "SELECT ON migration",
             "SELECT, UPDATE ON account"};
   }

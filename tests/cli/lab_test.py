@@ -1,5 +1,6 @@
 """The lab on a team's own configuration: lab_test.py PROGRAM."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -273,8 +274,11 @@ sql = "SELECT id FROM account WHERE balance < 0"
         with subprocess.Popen([onefold_cli.PROGRAM, "lab", "run", "--seconds", "60", "-q"],
                               cwd=self.folder, stdout=subprocess.PIPE, text=True,
                               env={**os.environ, "TMPDIR": str(self.folder)}) as process:
-            open_files = lambda: [str(each.readlink()) for each in
-                                  pathlib.Path(f"/proc/{process.pid}/fd").iterdir()]
+            def open_files():
+                for each in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+                    with contextlib.suppress(FileNotFoundError):  # Closed meanwhile.
+                        yield str(each.readlink())
+
             deadline = time.monotonic() + 30
             while not (copies := [name for name in open_files() if "/onefold-lab-" in name]):
                 self.assertLess(time.monotonic(), deadline)
